@@ -71,15 +71,6 @@ def test_the_better_cost_is_kept() -> None:
     assert held.paper(CVRP, 3) == [None, worse, None]
 
 
-def test_two_files_make_one_with_the_best_of_both() -> None:
-    one, two = References(), References()
-    for held, costs in ((one, (3.0, 4.0)), (two, (2.0, 5.0, 6.0))):
-        for index, cost in enumerate(costs):
-            held.offer(CVRP, index, Reference(cost, "pyvrp", "1", 10.0))
-    one.take_in(two)
-    assert [entry.cost for entry in one.best(CVRP, 3) if entry] == [2.0, 4.0, 6.0]
-
-
 entries = st.none() | st.builds(
     Reference,
     st.floats(-1e6, 1e6),
@@ -97,7 +88,6 @@ names = st.builds(
 @given(st.dictionaries(names, sets, max_size=4))
 def test_a_file_holds_every_bit(tmp_path_factory: pytest.TempPathFactory, held: dict) -> None:
     path = tmp_path_factory.getbasetemp() / "every-bit.json"
-    path.unlink(missing_ok=True)
     file = References()
     file.sets = held
     file.save(path)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from spacevrp.bench import probes, process, scaling
+from spacevrp.bench import probes, scaling
 from spacevrp.bench.probes import Probe
-from spacevrp.bench.process import exponents
-from spacevrp.bench.scaling import GROWING, ScalingRow
+from spacevrp.bench.scaling import ScalingRow, exponents
 from spacevrp.cli.main import main
 from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
@@ -21,7 +19,7 @@ from spacevrp.model.weights import load_weights
 
 
 def probe(size: int, weights: Path | None, **other: object) -> Probe:
-    return Probe(size, 2, 3, 5, "cpu", 1, None if weights is None else str(weights), **other)
+    return Probe(size, 3, 5, "cpu", 1, None if weights is None else str(weights), **other)
 
 
 def row(size: int, **measured: object) -> ScalingRow:
@@ -36,7 +34,7 @@ def test_exponents_of_powers() -> None:
         row(n, seconds_encode=2e-9 * n**2, step_ms=1.5, decode_gib=5.0 / n)
         for n in (10_000, 100, 1000)  # in any order
     ]
-    found = exponents(rows, tuple(GROWING))
+    found = exponents(rows)
     assert found == {
         "seconds_encode": {"fitted": 2.0, "last": 2.0},
         "step_ms": {"fitted": 0.0, "last": 0.0},
@@ -50,18 +48,17 @@ def test_the_last_slope_is_that_of_the_two_largest() -> None:
     seconds = {10: 1.0, 100: 10.0, 1000: 1000.0}
     rows = [row(n, seconds_encode=value) for n, value in seconds.items()]
     # Logarithms 0, 1, 3 at 1, 2, 3: the straight line through them rises by 1.5.
-    assert exponents(rows, ["seconds_encode"]) == {"seconds_encode": {"fitted": 1.5, "last": 2.0}}
+    assert exponents(rows) == {"seconds_encode": {"fitted": 1.5, "last": 2.0}}
     # What was not measured does not count.
     rows = [row(10, seconds_encode=1.0), row(20), row(40, seconds_encode=0.0)]
-    assert exponents(rows, ["seconds_encode"]) == {}
+    assert exponents(rows) == {}
 
 
 # --------------------------------------------------------------------------------------- one size
 
 
-@pytest.mark.parametrize("dense", [False, True])
-def test_a_size_is_really_solved(tiny_weights: Path, dense: bool) -> None:
-    found = probes.run_probe(probe(40, tiny_weights, dense=dense))
+def test_a_size_is_really_solved(tiny_weights: Path) -> None:
+    found = probes.run_probe(probe(40, tiny_weights))
     assert found["violations"] == 0
     assert found["finite"]
     # The bill of any plan: at least twice the way to the furthest customer.
@@ -69,27 +66,20 @@ def test_a_size_is_really_solved(tiny_weights: Path, dense: bool) -> None:
     assert found["cost"] > 2 * problem.distances.from_node(0).max()
     assert 40 < found["steps"] <= 2 * 40 + 8  # every customer, and some ways home
     assert found["step_ms"] == pytest.approx(1000 * found["seconds_decode"] / found["steps"])
-    assert found["cpu_step_ms"] == pytest.approx(1000 * found["cpu_decode"] / found["steps"])
-    assert min(found["cpu_encode"], found["cpu_decode"]) > 0
     assert min(found["seconds_look"], found["seconds_encode"], found["seconds_decode"]) > 0
-    # Beyond the limit only encoding is measured.
-    short = probes.run_probe(probe(40, tiny_weights, dense=dense, decode=False))
-    assert short["seconds_encode"] > 0
-    assert "seconds_decode" not in short
 
 
 @pytest.mark.slow
 def test_a_size_in_a_process_of_its_own(tiny_weights: Path) -> None:
-    asked = probe(300, tiny_weights, dense=True, threads=1)
+    asked = probe(300, tiny_weights)
     found = scaling.measure(asked)
     assert not found.failed
-    # One float32 matrix (and not what the parent process holds) is the least; 0.5 GiB is far off.
     assert found.encode_gib is not None
-    assert 4 * 301**2 / 2**30 < found.encode_gib < 0.5
+    assert found.encode_gib < 0.5  # what the parent process holds does not count
     # The same instance and starts in this process give the same plan.
     model, _ = load_weights(tiny_weights)
     with torch.inference_mode():
-        again = probes.measure_here(model, asked, process.Peak(torch.device("cpu")))
+        again = probes.measure_here(model, asked, probes.Peak(torch.device("cpu")))
     assert found.cost == pytest.approx(again["cost"])
 
 
@@ -99,26 +89,20 @@ def test_numbers_that_are_not_finite_are_told(tiny_model: SpaceModel) -> None:
     with torch.no_grad():
         broken.embed_position[0, 0] = math.nan
     with torch.inference_mode():
-        found = probes.measure_here(
-            broken, probe(10, None, dense=True), process.Peak(torch.device("cpu"))
-        )
+        found = probes.measure_here(broken, probe(10, None), probes.Peak(torch.device("cpu")))
     assert found["finite"] is False
     assert "seconds_decode" not in found
     assert row(10, finite=False).failed
-    assert not row(10, finite=True, violations=0).failed
 
 
 def test_what_does_not_fit_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)  # workers need room each
-    monkeypatch.setattr(process, "available_memory", lambda device: 2**20)
-    monkeypatch.setattr(process, "in_own_process", lambda *arguments: pytest.fail("begun"))
+    monkeypatch.setattr(probes, "available_memory", lambda device: 2**20)
+    monkeypatch.setattr(probes, "in_own_process", lambda *arguments: pytest.fail("begun"))
     found = scaling.measure(probe(1000, None))
-    assert found.note == "not measured: needs about 0.1 GiB, 0.0 are free"
+    assert found.note is not None
+    assert found.note.startswith("not measured: needs about 0.")
     assert found.failed
-    # 8 + 28 + 16 bytes for each of 10,001 x 10,001 distances, 20 + 48 for each of 128 x 10,001
-    # numbers of the embeddings: 5.29e9 bytes.
-    found = scaling.measure(replace(probe(10_000, None, dense=True), starts=2))
-    assert found.note == "not measured: needs about 4.9 GiB, 0.0 are free"
 
 
 # ---------------------------------------------------------------------------------------- command
@@ -126,20 +110,19 @@ def test_what_does_not_fit_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_command_records_rows_a_page_and_a_picture(tmp_path, tiny_weights, monkeypatch):
     # In this process: what a fresh one would find is measured elsewhere.
-    monkeypatch.setattr(process, "in_own_process", lambda work, probe: work(probe))
+    monkeypatch.setattr(probes, "in_own_process", probes.run_probe)
     command = ["bench", "scaling", "--sizes", "30,12", "--starts", "2", "--device", "cpu"]
     assert main([*command, "--weights", str(tiny_weights), "-o", str(tmp_path)]) == 0
     record = json.loads((tmp_path / "scaling.json").read_text())
     assert [one["size"] for one in record["rows"]] == [12, 30]
     assert set(record["exponents"]) >= {"seconds_encode", "seconds_decode", "step_ms"}
     page = (tmp_path / "scaling.md").read_text()
-    assert "| 30 |" in page
-    assert "Starts: 2. Candidates: 32." in page
+    assert "| 30 | 2 | 32 |" in page
     assert (tmp_path / "scaling.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_plan_that_breaks_a_rule_is_a_negative_answer(tiny_weights, monkeypatch):
     broken = {"violations": 1, "cost": 3.0, "seconds_decode": 1.0, "steps": 9, "step_ms": 111.1}
-    monkeypatch.setattr(process, "in_own_process", lambda work, probe: dict(broken))
+    monkeypatch.setattr(probes, "in_own_process", lambda probe: dict(broken))
     command = ["bench", "scaling", "--sizes", "12", "--device", "cpu", "--weights"]
     assert main([*command, str(tiny_weights)]) == 1

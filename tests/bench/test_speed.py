@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from spacevrp.bench import neighbours, speed
-from spacevrp.bench.runner import Model
-from spacevrp.bench.solving import Outcome
+from spacevrp.bench.runner import Model, Outcome
 from spacevrp.bench.speed import SpeedCase
 from spacevrp.cli.main import main
 from spacevrp.engines.settings import Seconds

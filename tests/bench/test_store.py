@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacevrp.bench.references import Reference
-from spacevrp.bench.solving import Outcome, compare
-from spacevrp.bench.store import Store
+from spacevrp.bench.runner import Outcome, Store
+from spacevrp.bench.sets import compare
 from spacevrp.problems.errors import FormatError
 
 

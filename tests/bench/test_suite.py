@@ -247,7 +247,8 @@ def test_a_run_is_judged_by_the_referee(tmp_path: Path, solver: str) -> None:
 def test_what_the_paper_prints_is_a_solver_of_its_own() -> None:
     """As if SPACE had paid so many percent more than the plan beside the file."""
     printed = methods()["SPACE as printed"]
-    known, other = (Item(None, 100.0, path=Path(name)) for name in ("X-n502-k39.vrp", "x.vrp"))
+    (problem,) = generate("CVRP", 5, 1, 1)
+    known, other = (Item(problem, 100.0, path=Path(name)) for name in ("X-n502-k39.vrp", "x.vrp"))
     gap = paper.table("cvrplib")["X"]["method"]["SPACE"]["X-n502-k39"]["gap"]
     assert printed.solve(known, Setting(1.0), 1).cost == pytest.approx(100 + gap)
     assert printed.solve(other, Setting(1.0), 1).cost is None
@@ -274,8 +275,7 @@ def test_a_suite_goes_on_where_it_was_and_makes_tables_of_its_lines(tmp_path: Pa
 
 @compiled
 @pytest.mark.slow
-def test_parts_of_a_suite_make_one_table_and_a_picture_without_solving(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plots are an extra")
+def test_parts_of_a_suite_make_one_table_without_solving(tmp_path: Path) -> None:
     command = ["bench", "suite", "frontier", "--count", "1", "--time", "0.02", "--quiet"]
     kept = ""
     for name, solver in (("OP", "spacevrp"), ("ATSP", SEARCH)):
@@ -295,7 +295,6 @@ def test_parts_of_a_suite_make_one_table_and_a_picture_without_solving(tmp_path:
     assert found == [("ATSP", 100, SEARCH), ("ATSP", 100, "lkh"), ("OP", 100, "spacevrp")]
     assert record["rows"][1]["version"] == "9.9"
     assert "elsewhere" in record["machine"]["processor"]
-    assert (whole / "frontier.png").read_bytes()[:4] == b"\x89PNG"
     assert main([*command, "--stored"]) == 2  # of what?
 
 

@@ -14,7 +14,6 @@ from spacevrp.cli.main import main
         ("seen --count 0", "nothing to measure"),
         ("seen --data no-such-folder", "no-such-folder: expected a folder of .npz batches"),
         ("seen --size 7 --problems PDTSP", "size: expected an even number"),
-        ("unseen --count 0", "--count: expected a whole number of at least 1"),
         ("ablation --weights no-such-weights", "no bundled weights"),
         ("cvrplib", "cvrplib: expected --data or SPACEVRP_DATA, received neither"),
         ("cvrplib --data nowhere", "cvrplib: expected files nowhere/cvrplib/*.vrp, found none"),

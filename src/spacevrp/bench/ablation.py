@@ -1,17 +1,13 @@
-"""``spacevrp bench ablation``: models compared on 16 variants and their asymmetric forms."""
+"""Models that differ from the paper's in one thing, and what the paper prints for such models."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
-from spacevrp.bench import gap_table, paper
-from spacevrp.bench.gap_table import GapRow, GapTable
-from spacevrp.bench.runner import Model
-from spacevrp.bench.sets import Source
-from spacevrp.bench.tables import column, number, same
+from spacevrp.bench import paper
+from spacevrp.bench.records import markdown_table
 
 if TYPE_CHECKING:
     from spacevrp.model import ModelConfig
@@ -19,63 +15,6 @@ if TYPE_CHECKING:
 _TABLES = ("representation", "pivots", "decoding")
 _SIZES = ("width", "layers", "feedforward")  # the same in all of the paper's models
 _WHOLE = {"pivots": 8, "furthest": True, "depot": True, "bidirectional": True, "wdad_heads": 3}
-
-
-@dataclass(frozen=True, kw_only=True)
-class AblationRow(GapRow):
-    """A row of the table of gaps, and the model it is of."""
-
-    ORDER: ClassVar[tuple[str, ...]] = ("model", *GapRow.ORDER)
-
-    model: str = column("model", 24, over=same)
-    setting: str = column(over=same)  # how it differs from the paper's model
-
-
-@dataclass(frozen=True)
-class AblationTable(GapTable):
-    """The same sets by several models."""
-
-    row_type: ClassVar[type[GapRow]] = AblationRow
-    several_weights: ClassVar[bool] = True
-    left: ClassVar[int] = 2
-
-    def paper_gap(self, source: Source, model: Model, augmentations: int) -> float | None:
-        """What the paper prints for a model of that setting, where it has one."""
-        if source.size != paper.table("gaps")["customers"]:
-            return None
-        return papers_gaps(model.config).get(source.variant.name)
-
-    def more(self, model: Model) -> dict[str, Any]:
-        """Which model."""
-        return {"model": model.label, "setting": describe_setting(model.config)}
-
-    def averages(self, rows: Sequence[Any]) -> Sequence[GapRow]:
-        """For each model."""
-        return [
-            average
-            for label in dict.fromkeys(row.model for row in rows)
-            for average in gap_table.symmetric_and_asymmetric([r for r in rows if r.model == label])
-        ]
-
-    def below(self, rows: Sequence[Any], args: argparse.Namespace) -> str:
-        """What else the page says."""
-        settings = {row.model: row.setting for row in rows}
-        lines = "".join(f"- {name}: {text}\n" for name, text in settings.items())
-        return f"{gap_table.augmentations_text(rows)}\nSettings:\n\n{lines}{papers_text()}"
-
-
-ABLATION = AblationTable(
-    "ablation",
-    "Ablations",
-    # In the paper's order: 16 symmetric ones, then their asymmetric forms.
-    tuple(paper.table("ablations")["representation"][0]["gap"]),
-    count=32,
-    notes=gap_table.NOTES
-    + 'Here "paper %" is what the paper prints for a model of that setting, where it has one.\n',
-)
-
-
-# ---------------------------------------------------------------------------------------- settings
 
 
 def papers_setting(config: ModelConfig) -> dict[str, Any]:
@@ -109,19 +48,19 @@ def describe_setting(config: ModelConfig) -> str:
     return ", ".join(changed) or "the paper's"
 
 
-def papers_text() -> str:
-    """The paper's summary of its ablations."""
-    from spacevrp.bench.records import markdown_table
-
+def papers_text(settings: Mapping[str, str]) -> str:
+    """The settings of models, and the paper's summary of its ablations."""
+    lines = "".join(f"- {name}: {text}\n" for name, text in settings.items())
     cells = [
         [
             *(_mark(row["setting"][key]) for key in _WHOLE),
-            *(number(row["average"][side], 2) for side in ("symmetric", "asymmetric")),
+            *(f"{row['average'][side]:.2f}" for side in ("symmetric", "asymmetric")),
         ]
         for row in paper.table("ablations")["summary"]
     ]
     columns = ["pivots", "furthest", "depot", "bidirectional", "heads", "symmetric", "asymmetric"]
-    return f"\nThe paper's averages, in percent:\n\n{markdown_table(columns, cells)}"
+    table = markdown_table(columns, cells)
+    return f"\nSettings:\n\n{lines}\nThe paper's averages, in percent:\n\n{table}"
 
 
 def _mark(value: Any) -> str:

@@ -1,4 +1,6 @@
-"""Tables of sets with two gaps each: to the paper-protocol oracle, and to the best known cost.
+"""The paper's tables: sets with two gaps each, to the paper-protocol oracle and to the best known.
+
+``spacevrp bench seen``, ``unseen``, ``scale`` and ``ablation``.
 
 OR-Tools alone is weak on asymmetric data, so that the gap to it flatters; the paper's figures are
 against such oracles, and ours stand beside them for comparison. The second gap is the honest one.
@@ -7,39 +9,50 @@ against such oracles, and ours stand beside them for comparison. The second gap 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
+from spacevrp.arguments import (
+    add_heads_option,
+    add_protocol_option,
+    add_sample_option,
+    at_least,
+)
 from spacevrp.bench import paper, references
+from spacevrp.bench.ablation import describe_setting, papers_gaps, papers_text
 from spacevrp.bench.options import (
     EXIT_CODES,
     add_options,
     add_report_options,
-    add_weights_options,
     augmentations_for,
     check_protocol,
 )
-from spacevrp.bench.runner import Case, Model, load_models, run_cases
-from spacevrp.bench.sets import GENERATED, Source, generated
-from spacevrp.bench.solving import Outcome, compare
-from spacevrp.bench.tables import (
+from spacevrp.bench.records import markdown_table, new_record
+from spacevrp.bench.runner import (
     NOTES_ON_TIMES,
-    Layout,
-    Report,
+    Case,
+    Model,
+    Outcome,
     SolvedRow,
+    conclusion,
+    load_models,
+    run_cases,
+)
+from spacevrp.bench.sets import GENERATED, Source, compare, data_folder, from_folder, generated
+from spacevrp.bench.tables import (
+    Report,
     average,
     column,
     complete_mean,
-    conclusion,
     difference,
     mean,
-    new_record,
     number,
     same,
 )
-from spacevrp.problems.variants import VARIANTS, parse_variant
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.variants import SEEN_NAMES, VARIANTS, parse_variant
 
 VARIANT, AVERAGE = "variant", "average"
 GAPS = ("oracle_gap", "best_gap", "paper_gap", "difference")
@@ -48,8 +61,9 @@ NOTES = (
 Every cost is the referee's, in float64; for OP it is minus the prize. "to oracle %" is the mean
 over the instances of (cost - reference) / |reference|, the reference being what the paper's kind of
 oracle found in the paper's time; "to best %" is the same for the best cost known. Below zero is
-better than the reference. Beside each stand the solvers that found the references, and over how
-many instances the gap is taken. "paper %" is what the paper prints for SPACE with x8 augmentations
+better than the reference. Beside each stand the solvers that found the references, and "over" how
+many instances the gap is taken. "gap of means %" is the gap of the mean cost to the mean of the
+best. "paper %" is what the paper prints for SPACE with x8 augmentations
 (x128 where distances are asymmetric) on its own instances, against its own oracle; "ours - paper"
 is in percentage points, from "to oracle %". Averages are over variants, each with the same weight,
 and "average" is the mean of the symmetric and the asymmetric one, as in the paper; the paper's are
@@ -63,20 +77,8 @@ over the variants that are compared.
 class GapRow(SolvedRow):
     """What a set came to, or the average over several."""
 
-    ORDER: ClassVar[tuple[str, ...]] = (
-        *(
-            "problem",
-            "instances",
-            "augmentations",
-            "cost",
-            "oracle",
-            "oracle_gap",
-            "best",
-            "best_gap",
-        ),
-        *("paper_gap", "difference", *SolvedRow.TIMES, "violations"),
-    )
-
+    model: str = column("model", 16, over=same)
+    setting: str = column(over=same)  # how the model differs from the paper's
     problem: str = column("problem", 18)
     kind: str = VARIANT  # or AVERAGE
     set: str = column("set", 11, default=GENERATED, over=same)  # where the instances come from
@@ -86,11 +88,11 @@ class GapRow(SolvedRow):
     starts: int | None = column(over=same)  # start nodes of an augmentation; None for all
     cost: float | None = column("cost", 10, ".5f")  # mean of the referee's
     oracle: str = column("oracle", 18)  # of the paper's kind; an average: over how many variants
-    oracle_instances: int = column(over=sum)
+    oracle_instances: int = column("over", 4, over=sum)
     oracle_cost: float | None = None
     oracle_gap: float | None = column("to oracle %", 11, ".3f", over=mean)  # mean over instances
     best: str = column("best", 18)
-    best_instances: int = column(over=sum)
+    best_instances: int = column("over", 4, over=sum)
     best_cost: float | None = None
     best_gap: float | None = column("to best %", 9, ".3f", over=mean)
     gap_of_means: float | None = column("gap of means %", 14, ".3f", default=None)  # to the best
@@ -101,12 +103,6 @@ class GapRow(SolvedRow):
     hindsight_oracle_gap: float | None = None
     hindsight_best_gap: float | None = None
 
-    def text(self, name: str, form: Any) -> str:
-        """With each solver of references, over how many instances the gap is taken."""
-        held = super().text(name, form)
-        over = getattr(self, f"{name}_instances", 0)
-        return f"{held} x{over}" if over and self.kind == VARIANT else held
-
     @property
     def asymmetric(self) -> bool:
         """Whether it is of a variant with asymmetric distances."""
@@ -116,42 +112,57 @@ class GapRow(SolvedRow):
 def gap_row(
     source: Source,
     model: Model,
-    args: argparse.Namespace,
     augmentations: int,
-    theirs: Any,
+    theirs: float | None,
     out: Outcome,
-) -> dict[str, Any]:
-    """The fields of a row: a set beside its references and the paper's figure."""
+    starts: int | None = None,
+) -> GapRow:
+    """A set beside its references and the paper's figure."""
     known, of_paper = source.references()
     oracle, best = compare(out.costs, of_paper), compare(out.costs, known)
     after = [cost for cost in out.hindsight if cost is not None]
-    return {
+    return GapRow(
         **SolvedRow.told(out),
-        "problem": source.variant.name,
-        "set": source.place,
-        "size": source.size,
-        "instances": len(out.costs),
-        "augmentations": augmentations,
-        "starts": getattr(args, "starts", None),
-        "cost": out.mean,
-        "oracle": oracle.solvers,
-        "oracle_instances": oracle.instances,
-        "oracle_cost": oracle.cost,
-        "oracle_gap": oracle.gap,
-        "best": best.solvers,
-        "best_instances": best.instances,
-        "best_cost": best.cost,
-        "best_gap": best.gap,
-        "gap_of_means": best.gap_of_means,
-        "paper_gap": theirs,
-        "difference": difference(oracle.gap, theirs),
-        "hindsight_cost": mean(after),
-        "hindsight_oracle_gap": compare(out.hindsight, of_paper).gap if after else None,
-        "hindsight_best_gap": compare(out.hindsight, known).gap if after else None,
-    }
+        model=model.label,
+        setting=describe_setting(model.config),
+        problem=source.variant.name,
+        set=source.place,
+        size=source.size,
+        instances=len(out.costs),
+        augmentations=augmentations,
+        starts=starts,
+        cost=out.mean,
+        oracle=oracle.solvers,
+        oracle_instances=oracle.instances,
+        oracle_cost=oracle.cost,
+        oracle_gap=oracle.gap,
+        best=best.solvers,
+        best_instances=best.instances,
+        best_cost=best.cost,
+        best_gap=best.gap,
+        gap_of_means=best.gap_of_means,
+        paper_gap=theirs,
+        difference=difference(oracle.gap, theirs),
+        hindsight_cost=mean(after),
+        hindsight_oracle_gap=compare(out.hindsight, of_paper).gap if after else None,
+        hindsight_best_gap=compare(out.hindsight, known).gap if after else None,
+    )
 
 
 # --------------------------------------------------------------------------------------- averages
+
+
+def by_model(rows: Sequence[GapRow]) -> Iterator[list[GapRow]]:
+    """Rows of each model, where its problems are all different: others make no average."""
+    for label in dict.fromkeys(row.model for row in rows):
+        some = [row for row in rows if row.model == label]
+        if len({row.problem for row in some}) == len(some):
+            yield some
+
+
+def averages(rows: Sequence[GapRow]) -> list[GapRow]:
+    """For each model."""
+    return [average for some in by_model(rows) for average in symmetric_and_asymmetric(some)]
 
 
 def symmetric_and_asymmetric(rows: Sequence[GapRow]) -> list[GapRow]:
@@ -188,15 +199,15 @@ def mean_of_both(label: str, rows: Sequence[GapRow]) -> GapRow:
 
 def pairs_text(rows: Sequence[GapRow]) -> str:
     """The rows in the shape of the paper's tables: a variant beside its asymmetric form."""
-    from spacevrp.bench.records import markdown_table
-
-    by_name = {row.problem: row for row in rows}
     cells = []
-    for name, row in by_name.items():
-        other = by_name.get(f"A{name}")
-        if other is not None:
-            three = (row, other, mean_of_both(name, [row, other]))
-            cells.append([name, *(number(getattr(r, kind), 2) for kind in GAPS[:3] for r in three)])
+    for some in by_model(rows):
+        by_name = {row.problem: row for row in some}
+        for name, row in by_name.items():
+            other = by_name.get(f"A{name}")
+            if other is not None:
+                three = (row, other, mean_of_both(name, [row, other]))
+                values = [number(getattr(r, kind), 2) for kind in GAPS[:3] for r in three]
+                cells.append([name, *values])
     if not any(any(row[1:]) for row in cells):
         return ""
     columns = ["problem"] + [
@@ -250,14 +261,9 @@ def notes_text(rows: Sequence[GapRow], args: argparse.Namespace) -> str:
 # ---------------------------------------------------------------------------------------- command
 
 
-def generated_sets(names: Sequence[str], args: argparse.Namespace) -> list[Source]:
-    """Sets of these variants; a size that one of them cannot have is an error."""
-    return [generated(parse_variant(name), args.size, args.count, args.seed) for name in names]
-
-
 @dataclass(frozen=True)
 class GapTable:
-    """A command: which sets, how they are solved, and what the page says."""
+    """A command: which sets, and how they are solved unless options say otherwise."""
 
     name: str
     title: str
@@ -265,29 +271,40 @@ class GapTable:
     count: int
     size: int = 100
     protocol: str = "network"
-    options: Mapping[str, Any] = field(default_factory=dict)  # further ones
-    notes: str = NOTES
-
-    row_type: ClassVar[type[GapRow]] = GapRow
-    several_weights: ClassVar[bool] = False
-    keep: ClassVar[bool] = True
-    left: ClassVar[int] = 1
-    noun: ClassVar[str] = "variants"
-    solver_options: ClassVar[tuple[str, ...]] = ("starts",)  # an outcome depends on them
+    folder: str | None = None  # of public sets, below the one that SPACEVRP_DATA names
+    single: bool = False  # each set with one augmentation, too
+    ablation: bool = False  # the paper's figures are those for models of the same setting
+    notes: str = ""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options."""
         parser.epilog = EXIT_CODES
-        usual: dict[str, Any] = {
-            "count": self.count,
-            "size": self.size,
-            "seed": 1,
-            "augment_symmetric": 8,
-            "augment_asymmetric": None,
-            "problems": self.problems,
-        }
-        add_options(parser, **{**usual, **self.options})
-        add_weights_options(parser, several=self.several_weights, protocol=self.protocol)
+        usual = "" if self.folder is None else f"; default: {self.folder} in SPACEVRP_DATA"
+        each = "bundled weights, a .safetensors file, or the folder of a training run or checkpoint"
+        add_options(
+            parser,
+            count={
+                "default": self.count,
+                "type": at_least(0),
+                "help": "generated instances of each problem, and at most so many of a file",
+            },
+            size=self.size,
+            seed=1,
+            augment_symmetric=8,
+            augment_asymmetric=None,
+            starts=None,
+            problems={"help": "only these, such as CVRP,TSP; default: the table's, and all files"},
+            data={
+                "action": "append",
+                "help": "also every .npz batch here, with the references (ref_...) it holds; may "
+                f"be given several times{usual}",
+            },
+            weights={"action": "append", "help": f"{each}; once for each model to compare"},
+            device="auto",
+        )
+        add_heads_option(parser)
+        add_sample_option(parser)
+        add_protocol_option(parser, self.protocol)
         add_report_options(parser, self.name)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -299,21 +316,42 @@ class GapTable:
             {**model.told, "label": model.label, "config": model.config.to_dict()}
             for model in models
         ]
-        told = told if self.several_weights else models[0].told
+        solver, weights = models[0].solver, told if len(told) > 1 else models[0].told
         record = new_record(
-            self.name, models[0].solver, told, args.protocol, args.policy_heads, seed=args.seed
+            *(self.name, solver, weights, args.protocol, args.policy_heads),
+            seed=args.seed,
+            sample=args.sample,
         )
-        record |= {"sample": args.sample} if hasattr(args, "sample") else {}
-        layout = Layout(self.name, self.title, self.row_type.columns(), self.notes, self.left)
-        below = partial(self.below, args=args)
-        report = Report(layout, record, args, self.summary, self.averages, below)
+        report = Report(
+            *(self.name, self.title, GapRow, NOTES + self.notes, record, args),
+            summary=summary,
+            averages=averages,
+            below=partial(self.below, args=args),
+        )
         cases = [
             self.case(source, model, augmentations, args)
             for model in models
             for source in sources
-            for augmentations in self.augmentations(source, model.solver.device.type, args)
+            for augmentations in self.augmentations(source, model, args)
         ]
-        return run_cases(report, cases, keep=self.keep)
+        return run_cases(report, cases)
+
+    def sources(self, args: argparse.Namespace) -> list[Source]:
+        """Every set asked for; what cannot be right is found before the work begins."""
+        names = (args.problems or self.problems) if args.count > 0 else ()
+        sources = [generated(parse_variant(n), args.size, args.count, args.seed) for n in names]
+        usual = None if self.folder is None else data_folder(self.folder)
+        for folder in args.data or ([] if usual is None else [usual]):
+            found = from_folder(folder, args.count)
+            sources += [s for s in found if not args.problems or s.variant.name in args.problems]
+        if not sources:
+            raise SpacevrpError("nothing to measure: --count is 0, and no file has these problems")
+        return sources
+
+    def augmentations(self, source: Source, model: Model, args: argparse.Namespace) -> list[int]:
+        """The numbers of augmentations that a set is solved with."""
+        most = augmentations_for(args, model.solver.device.type, asymmetric=source.asymmetric)
+        return sorted({1, most}) if self.single else [most]
 
     def case(
         self, source: Source, model: Model, augmentations: int, args: argparse.Namespace
@@ -324,49 +362,39 @@ class GapTable:
             label=f"{source.variant.name}, {source.place}",
             key={"set": dict(source.key)},
             load=lambda: source.load().problems,
-            row=lambda out: self.row_type(
-                **gap_row(source, model, args, augmentations, theirs, out), **self.more(model)
-            ),
+            row=lambda out: gap_row(source, model, augmentations, theirs, out, args.starts),
             model=model,
             augmentations=augmentations,
             protocol=args.protocol,
-            options={name: getattr(args, name, None) for name in self.solver_options},
+            options={"starts": args.starts, "sample": args.sample},
         )
-
-    def sources(self, args: argparse.Namespace) -> list[Source]:
-        """The sets; what cannot be right is found before the work begins."""
-        return generated_sets(args.problems, args)
-
-    def augmentations(self, source: Source, device: str, args: argparse.Namespace) -> list[int]:
-        """The numbers of augmentations that a set is solved with."""
-        return [augmentations_for(args, device, asymmetric=source.asymmetric)]
 
     def paper_gap(self, source: Source, model: Model, augmentations: int) -> float | None:
-        """What the paper prints for such a set."""
-        return paper.space_gap(source.variant.name, source.size)
+        """What the paper prints for such a set, or for a model of that setting."""
+        if self.single and augmentations != paper.augmentations(asymmetric=source.asymmetric):
+            return None  # beside as many as the paper's alone
+        if not self.ablation:
+            return paper.space_gap(source.variant.name, source.size)
+        alike = source.size == paper.table("gaps")["customers"]
+        return papers_gaps(model.config).get(source.variant.name) if alike else None
 
-    def more(self, model: Model) -> dict[str, Any]:
-        """Fields that only rows of this table have."""
-        return {}
-
-    def averages(self, rows: Sequence[Any]) -> Sequence[GapRow]:
-        """Further rows."""
-        return symmetric_and_asymmetric(rows)
-
-    def below(self, rows: Sequence[Any], args: argparse.Namespace) -> str:
+    def below(self, rows: Sequence[GapRow], args: argparse.Namespace) -> str:
         """What else the page says."""
-        return (
-            augmentations_text(rows)
-            + pairs_text(rows)
-            + hindsight_text(rows)
-            + notes_text(rows, args)
-        )
+        texts = [
+            augmentations_text(rows),
+            pairs_text(rows),
+            hindsight_text(rows),
+            notes_text(rows, args),
+            papers_text({row.model: row.setting for row in rows}) if self.ablation else "",
+        ]
+        return "".join(texts)
 
-    def summary(self, rows: Sequence[Any]) -> str:
-        """The last line."""
-        compared = any(row.difference is not None for row in rows)
-        nothing = () if compared else ("nothing to compare with the paper",)
-        return conclusion(rows, f"{len(rows)} {self.noun}", *nothing)
+
+def summary(rows: Sequence[GapRow]) -> str:
+    """The last line."""
+    compared = any(row.difference is not None for row in rows)
+    nothing = () if compared else ("nothing to compare with the paper",)
+    return conclusion(rows, f"{len(rows)} sets", *nothing)
 
 
 def _symmetric_first(names: Sequence[str]) -> tuple[str, ...]:
@@ -374,6 +402,18 @@ def _symmetric_first(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: parse_variant(name).features.asymmetric))
 
 
+SEEN = GapTable(
+    "seen",
+    "Problems trained on",
+    SEEN_NAMES,
+    count=1000,
+    folder="uniform100",
+    single=True,
+    notes="""\
+Each set is solved with one augmentation and with all. In a file, the oracle is the reference that
+the paper compares with. "paper %" stands beside the paper's number of augmentations only.
+""",
+)
 UNSEEN = GapTable(
     "unseen",
     "Variants not trained on",
@@ -387,5 +427,15 @@ SCALE = GapTable(
     count=16,
     size=1000,
     protocol="default",
-    options={"starts": None},
+)
+ABLATION = GapTable(
+    "ablation",
+    "Ablations",
+    # In the paper's order: 16 symmetric ones, then their asymmetric forms.
+    tuple(paper.table("ablations")["representation"][0]["gap"]),
+    count=32,
+    ablation=True,
+    notes="""\
+Here "paper %" is what the paper prints for a model of that setting, where it has one.
+""",
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spacevrp.arguments import add_heads_option, add_protocol_option, at_least
+from spacevrp.arguments import at_least
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.variants import parse_variant
 
@@ -112,19 +112,6 @@ def add_options(parser: argparse._ActionsContainer, **options: Any) -> None:
             text = text if len(text) < 60 else f"{len(default)} of them"
             told["help"] = "; ".join(filter(None, [told.get("help", ""), f"default: {text}"]))
         parser.add_argument(f"--{name.replace('_', '-')}", *_OLD_NAMES.get(name, ()), **told)
-
-
-def add_weights_options(
-    parser: argparse.ArgumentParser, *, several: bool = False, protocol: str | None = "network"
-) -> None:
-    """Which model, where it runs, and by which protocol; None where that has no meaning."""
-    each = _CATALOGUE["weights"]["help"] + "; once for each model to compare"
-    add_options(
-        parser, weights={"action": "append", "help": each} if several else None, device="auto"
-    )
-    add_heads_option(parser)
-    if protocol is not None:
-        add_protocol_option(parser, protocol)
 
 
 def add_report_options(

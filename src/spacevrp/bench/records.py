@@ -12,9 +12,12 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spacevrp.writing import replacing
+
+if TYPE_CHECKING:
+    from spacevrp.solver import Solver
 
 
 def machine(device: Any) -> dict[str, Any]:
@@ -57,6 +60,55 @@ def checksum(model: Any) -> str:
         digest.update(name.encode())
         digest.update(tensor.detach().float().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()
+
+
+def describe_weights(told: Mapping[str, Any]) -> str:
+    """One set of weights in words."""
+    parts = ", ".join(f"{key} {told[key]}" for key in ("given", "step", "group") if key in told)
+    return f"{parts} (tensors {told['tensors_sha256'][:12]})"
+
+
+def new_record(
+    benchmark: str,
+    solver: Solver,
+    weights: dict[str, Any] | list[dict[str, Any]],
+    protocol: str,
+    heads: float | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """All that it takes to repeat a measurement."""
+    from spacevrp.model import HEAD_STRENGTH
+    from spacevrp.solver import protocol_named
+    from spacevrp.train.versions import versions
+
+    return {
+        "benchmark": benchmark,
+        "command": command_line(),
+        "versions": versions(),
+        "machine": machine(solver.device),
+        "engine": solver.engine.name,
+        "protocol": protocol,
+        "policy_heads": protocol_named(protocol).decide("policy_heads", heads, HEAD_STRENGTH),
+        **more,
+        "weights": weights,
+    }
+
+
+def settings_key(
+    record: Mapping[str, Any], weights: Mapping[str, Any], **set_and_augmentations: Any
+) -> dict[str, Any]:
+    """What an outcome depends on: times too, hence the machine."""
+    machine = record["machine"]
+    native = record.get("engine") == "native"  # before there was one, all was torch
+    return {
+        **({"engine": "native"} if native else {}),
+        "weights": weights["tensors_sha256"],
+        "version": record["versions"]["spacevrp"],
+        "protocol": record["protocol"],
+        "policy_heads": record["policy_heads"],
+        "device": machine.get("gpu", f"{machine['processor']}, {machine['threads']} threads"),
+        **set_and_augmentations,
+    }
 
 
 # ----------------------------------------------------------------------------------------- tables

@@ -93,14 +93,6 @@ class References:
         _take_better(held.paper, index, paper)
         return _take_better(held.best, index, reference)
 
-    def take_in(self, other: References) -> None:
-        """Everything of another file that is better."""
-        for name, theirs in other.sets.items():
-            held = self.sets.setdefault(name, ReferenceSet())
-            for mine, offered in ((held.best, theirs.best), (held.paper, theirs.paper)):
-                for index, entry in enumerate(offered):
-                    _take_better(mine, index, entry)
-
     # -------------------------------------------------------------------------------------- files
 
     @classmethod
@@ -145,9 +137,7 @@ class References:
         return "{\n" + "\n".join(lines) + "\n}\n"
 
     def save(self, path: Path) -> None:
-        """Write the file, with what another process may have found meanwhile."""
-        if path.exists():
-            self.take_in(References.load(path))
+        """Write the file."""
         write_whole(path, self.text().encode())
         packaged.cache_clear()
 

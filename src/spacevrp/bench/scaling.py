@@ -1,23 +1,25 @@
 """``spacevrp bench scaling``: time and memory of one instance against its size.
 
 One CVRP of each size, solved as the solver solves large instances: encoded in blocks, decoded with
-few options a move from the same number of starts for every size. With ``--dense`` it is encoded at
-once and decoded with all options, as small ones are. Each size has a process of its own. The
-exponents of a power of the size are fitted to all sizes, and to the two largest alone.
+few options a move from the same number of starts for every size. Each size has a process of its
+own. The exponents of a power of the size are fitted to all sizes, and to the two largest alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.arguments import add_protocol_option, at_least
-from spacevrp.bench.neighbours import Neighbours, wait_for_rest
+from spacevrp.arguments import add_protocol_option
+from spacevrp.bench.neighbours import Neighbours
 from spacevrp.bench.options import add_options, add_report_options, check_protocol
-from spacevrp.bench.tables import Layout, Report, TableRow, column, mebibytes, new_record
+from spacevrp.bench.records import new_record
+from spacevrp.bench.tables import Report, TableRow, column
 
 if TYPE_CHECKING:
     from spacevrp.bench.probes import Probe
@@ -29,21 +31,20 @@ GROWING = {
     "seconds_encode": "encoding",
     "seconds_decode": "decoding",
     "step_ms": "a step of decoding",
-    "cpu_encode": "encoding, in seconds of a core,",
-    "cpu_decode": "decoding, in seconds of a core,",
-    "cpu_step_ms": "a step of decoding, in seconds of a core,",
     "encode_gib": "the encoder's peak of memory",
     "decode_gib": "the decoder's peak of memory",
 }
 _NOTES = """\
-One CVRP a size in a fresh process. "look" is what is found out once for all augmentations: the
-scale of the distances and the lists of neighbours (dense: from coordinates to tensors). "moves" are
-those of the longest plan, all starts moving at the same time. "cpu" is how long cores worked for
-the process, added up: where others use the machine, it says more than the clock. Peaks are above
-what the process held before it saw the instance; "predicted" is what the solver cuts its work by.
-"finite" says whether every number of the decoder's tables is. "others" is how many cores were busy
-with other processes.
+One CVRP a size in a fresh process, one augmentation. "look" is what is found out once: the scale of
+the distances and the lists of neighbours. "moves" are those of the longest plan, all starts moving
+at the same time. Peaks are above what the process held before it saw the instance; "predicted" is
+what the solver cuts its work by. "finite" says whether every number of the decoder's tables is.
+"others" is how many cores were busy with other processes.
 """
+
+
+def _mebibytes(gib: float) -> str:
+    return f"{1024 * gib:.1f}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,23 +54,17 @@ class ScalingRow(TableRow):
     size: int = column("customers", 9)
     device: str = ""
     threads: int | None = None
-    augmentations: int = 1
-    starts: int = _STARTS
-    candidates: int | None = None  # None for all
+    starts: int = column("starts", 6, default=_STARTS)
+    candidates: int = column("candidates", 10, default=_CANDIDATES)
     seconds_look: float | None = column("look s", 7, ".2f", default=None)
-    seconds_encode: float | None = column(
-        "encode s", 8, ".3f", default=None
-    )  # of all augmentations
+    seconds_encode: float | None = column("encode s", 8, ".3f", default=None)
     seconds_decode: float | None = column("decode s", 8, ".2f", default=None)
     steps: int | None = column("moves", 6, default=None)  # of the longest plan
     step_ms: float | None = column("ms a move", 9, ".3f", default=None)
-    cpu_encode: float | None = column("encode cpu s", 12, ".2f", default=None)
-    cpu_decode: float | None = column("decode cpu s", 12, ".2f", default=None)
-    cpu_step_ms: float | None = column("cpu ms a move", 13, ".3f", default=None)
-    look_gib: float | None = column("look MiB", 8, mebibytes, default=None)
-    encode_gib: float | None = column("encode MiB", 10, mebibytes, default=None)
-    decode_gib: float | None = column("decode MiB", 10, mebibytes, default=None)
-    predicted_gib: float | None = column("predicted MiB", 13, mebibytes, default=None)
+    look_gib: float | None = column("look MiB", 8, _mebibytes, default=None)
+    encode_gib: float | None = column("encode MiB", 10, _mebibytes, default=None)
+    decode_gib: float | None = column("decode MiB", 10, _mebibytes, default=None)
+    predicted_gib: float | None = column("predicted MiB", 13, _mebibytes, default=None)
     finite: bool | None = column("finite", 6, lambda yes: "yes" if yes else "no", default=None)
     cost: float | None = column("cost", 10, ".3f", default=None)  # the referee's, of the best start
     violations: int | None = column("violations", 10, default=None)
@@ -88,30 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Exit code 0: every plan passed the referee and every number is finite; 1: not so, or a "
         "size could not be measured; 2: bad usage."
     )
-    every = "or all with --protocol paper"
-    one = {"metavar": "N", "type": at_least(1)}
-    add_options(
-        parser,
-        sizes=SIZES,
-        augmentations={**one, "default": 1},
-        starts={"help": f"start nodes; default: {_STARTS}, {every}"},
-        candidates={
-            **one,
-            "metavar": "K",
-            "help": f"nearest customers that a move chooses from; default: {_CANDIDATES}, {every}",
-        },
-        dense={
-            "action": "store_true",
-            "help": "encode at once and choose from all customers, as small instances are solved; "
-            "one augmentation",
-        },
-        decode_limit={**one, "help": "beyond so many customers only encoding is measured"},
-        threads={"help": "of the CPU; default: torch's own choice"},
-        wait=0,
-        seed=1,
-        weights=None,
-        device="auto",
-    )
+    starts = f"start nodes; default: {_STARTS}, or all with --protocol paper"
+    add_options(parser, sizes=SIZES, starts={"help": starts}, seed=1, weights=None, device="auto")
     add_protocol_option(parser)
     more = " and, where matplotlib is, scaling.png"
     add_report_options(parser, "scaling", more=more, kept=False)
@@ -120,7 +93,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, print and record, size by size."""
     from spacevrp.bench.probes import Probe
-    from spacevrp.bench.process import exponents
     from spacevrp.bench.runner import load_models
     from spacevrp.solver import protocol_named
 
@@ -128,29 +100,20 @@ def run(args: argparse.Namespace) -> int:
     pruned = protocol_named(args.protocol).pruned
     (model,) = load_models(args)
     record = new_record("scaling", model.solver, model.told, args.protocol, seed=args.seed)
-    layout = Layout("scaling", "Time and memory against the size", ScalingRow.columns(), _NOTES)
     report = Report(
-        layout,
-        record | {"dense": args.dense},
-        args,
-        summary=lambda rows: exponents_text(exponents(rows, tuple(GROWING))),
-        below=settings_text,
-        figures=lambda rows: {"exponents": exponents(rows, tuple(GROWING))},
+        *("scaling", "Time and memory against the size", ScalingRow, _NOTES, record, args),
+        summary=lambda rows: exponents_text(exponents(rows)),
+        figures=lambda rows: {"exponents": exponents(rows)},
     )
     for size in sorted(args.sizes):
-        wait_for_rest(args.wait)
         probe = Probe(
             size,
-            1 if args.dense else args.augmentations,
-            (args.starts or _STARTS) if pruned else size,
-            (args.candidates or _CANDIDATES) if pruned and not args.dense else size,
-            str(model.solver.device),
-            args.seed,
-            args.weights,
-            pruned,
-            args.dense,
-            args.decode_limit is None or size <= args.decode_limit,
-            args.threads,
+            starts=(args.starts or _STARTS) if pruned else size,
+            candidates=_CANDIDATES if pruned else size,
+            device=str(model.solver.device),
+            seed=args.seed,
+            weights=args.weights,
+            adjusted=pruned,
         )
         report.add(measure(probe))
         if args.output is not None:
@@ -165,23 +128,21 @@ def measure(probe: Probe) -> ScalingRow:
     """The figures of one size from a process of its own; a note where they cannot be had."""
     import torch
 
-    from spacevrp.bench import process
-    from spacevrp.bench.probes import needed, run_probe
+    from spacevrp.bench import probes
 
     row = ScalingRow(
         size=probe.size,
         device=probe.device,
-        threads=probe.threads or torch.get_num_threads(),
-        augmentations=probe.augmentations,
+        threads=torch.get_num_threads(),
         starts=probe.starts,
-        candidates=None if probe.dense else probe.candidates,
+        candidates=probe.candidates,
     )
-    need, free = needed(probe), process.available_memory(probe.device)
+    need, free = probes.predicted(probe), probes.available_memory(probe.device)
     if free is not None and need > free:
-        sizes = f"{need / process.GIB:.1f} GiB, {free / process.GIB:.1f} are free"
+        sizes = f"{need / probes.GIB:.1f} GiB, {free / probes.GIB:.1f} are free"
         return replace(row, note=f"not measured: needs about {sizes}")
     neighbours = Neighbours()
-    found = process.in_own_process(run_probe, probe)
+    found = probes.in_own_process(probe)
     busy = neighbours.busy()
     # The process that measures is no neighbour.
     own = found.pop("cores_used", 0.0)
@@ -192,6 +153,29 @@ def measure(probe: Probe) -> ScalingRow:
 # ---------------------------------------------------------------------------------------- reports
 
 
+def exponents(rows: Sequence[ScalingRow]) -> dict[str, dict[str, float]]:
+    """How what is measured grows with the size.
+
+    ``fitted`` is the slope of the straight line through the logarithms (least squares), ``last``
+    the slope between the two largest sizes.
+    """
+    found = {}
+    for name in GROWING:
+        points = [
+            (math.log(row.size), math.log(value))
+            for row in sorted(rows, key=lambda row: row.size)
+            if (value := getattr(row, name)) is not None and value > 0
+        ]
+        if len({x for x, _ in points}) < 2:
+            continue
+        slope = statistics.linear_regression(*zip(*points, strict=True)).slope
+        (x0, y0), (x1, y1) = points[-2:]
+        found[name] = {"fitted": round(slope, 3)}
+        if x1 > x0:
+            found[name]["last"] = round((y1 - y0) / (x1 - x0), 3)
+    return found
+
+
 def exponents_text(found: dict[str, dict[str, float]]) -> str:
     """One line for each thing that grows."""
     lines = []
@@ -199,21 +183,6 @@ def exponents_text(found: dict[str, dict[str, float]]) -> str:
         last = f"; {slopes['last']:.2f} between the two largest" if "last" in slopes else ""
         lines.append(f"- {GROWING[name]} grows like n to the power {slopes['fitted']:.2f}{last}")
     return "\n".join(lines)
-
-
-def settings_text(rows: Sequence[ScalingRow]) -> str:
-    """What all sizes have in common."""
-    if not rows:
-        return ""
-    first = rows[0]
-    few = first.starts < first.size or len(rows) == 1
-    starts = str(first.starts) if few else "all customers"
-    candidates = str(first.candidates) if few and first.candidates else "all customers"
-    return (
-        f"\nAugmentations: {first.augmentations}. Starts: {starts}. Candidates: {candidates}. "
-        "Threads: "
-        f"{first.threads}.\n"
-    )
 
 
 def draw(path: Path, rows: Sequence[ScalingRow]) -> None:
@@ -238,8 +207,6 @@ def plot(rows: Sequence[ScalingRow]) -> Any:
         (left, "seconds_encode", "encoding", "C0o-"),
         (left, "seconds_decode", "decoding", "C1o-"),
         (left, "seconds_look", "looking around", "C2o-"),
-        (left, "cpu_encode", "encoding, of a core", "C0.--"),
-        (left, "cpu_decode", "decoding, of a core", "C1.--"),
         (right, "encode_gib", "encoding", "C0o-"),
         (right, "decode_gib", "decoding", "C1o-"),
         (right, "predicted_gib", "predicted", "C2o-"),

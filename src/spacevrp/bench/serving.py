@@ -11,14 +11,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,27 +26,14 @@ import numpy as np
 
 from spacevrp.arguments import at_least, parse_duration
 from spacevrp.bench.options import add_options, add_report_options, names_out_of, numbers
-from spacevrp.bench.records import command_line, machine, markdown_table, write_record
+from spacevrp.bench.records import command_line, machine
 from spacevrp.bench.suite_methods import own_version
+from spacevrp.bench.tables import Report, TableRow, column
 from spacevrp.problems.errors import SpacevrpError
 
 _SERVERS = ("spacevrp", "pyvroom")
 _CAPACITY = {20: 30, 50: 40, 100: 50}
 _DIFFERENT = 16  # problems of each size, sent in turn
-_COLUMNS = {
-    "server": "server",
-    "part": "part",
-    "customers": "customers",
-    "clients": "clients",
-    "requests": "requests",
-    "refused": "refused",
-    "per_second": "requests/s",
-    "p50": "p50 s",
-    "p99": "p99 s",
-    "problems": "problems",
-    "cost": "cost",
-    "memory": "memory MiB",
-}
 _EXPLORATION = 5  # VROOM's own default
 _NOTES = f"""\
 Random CVRP in the plane, distances rounded to whole numbers, as VROOM's JSON with a matrix,
@@ -57,6 +43,24 @@ those that it started, hold at the end of the row. With fewer than a hundred req
 less than the slowest. Pyvroom solves with exploration level {_EXPLORATION}, VROOM's own, and one
 thread, in as many processes as spacevrp has threads. The load comes from the same machine.
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeRow(TableRow):
+    """A server under one load."""
+
+    server: str = column("server", 8)
+    part: str = column("part", 6)
+    customers: int = column("customers", 9)
+    clients: int = column("clients", 7)
+    requests: int = column("requests", 8)
+    refused: int = column("refused", 7)
+    per_second: float = column("requests/s", 10, ".4g")
+    p50: float = column("p50 s", 8, ".4g")
+    p99: float = column("p99 s", 8, ".4g")
+    problems: int = column("problems", 8)
+    cost: float = column("cost", 8, ".4g")
+    memory: float | None = column("memory MiB", 10, ".4g")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +89,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "help": f"of {', '.join(_SERVERS)}",
         },
         workers={"metavar": "N", "type": at_least(1), "default": 2, "help": "threads that solve"},
-        batch={"metavar": "MS", "help": "of the server"},
         seed=1,
     )
     add_report_options(parser, "serve", kept=False)
@@ -95,34 +98,24 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print and record; what is measured is recorded at once."""
     others = ("starlette", "uvicorn", *(name for name in args.servers if name == "pyvroom"))
     record: dict[str, Any] = {
+        "benchmark": "serve",
         "command": command_line(),
-        "date": datetime.now(UTC).date().isoformat(),
         "machine": machine("cpu"),
-        "load_average": {"begin": os.getloadavg()},
-        "versions": {"spacevrp": own_version()} | {name: version(name) for name in others},
+        "versions": [f"spacevrp {own_version()}", *(f"{name} {version(name)}" for name in others)],
         "seconds": args.seconds,
         "workers": args.workers,
         "seed": args.seed,
     }
-    rows: list[dict[str, Any]] = []
+    report = Report("serve", "Serving", ServeRow, _NOTES, record, args)
     for row in _measured(args):
-        rows.append(row)
-        record["load_average"]["end"] = os.getloadavg()
-        if args.format == "table":
-            print("  ".join(f"{name} {_shown(value)}" for name, value in row.items()), flush=True)
-        if args.output is not None:
-            write_record(args.output, "serve", record, rows, _table(rows))
-    if args.format == "json":
-        print(json.dumps({**record, "rows": rows}, indent=1))
-    elif args.format == "markdown":
-        print(_table(rows))
-    return 0
+        report.add(row)
+    return report.finish()
 
 
-def _measured(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def _measured(args: argparse.Namespace) -> Iterator[ServeRow]:
     """Rows, one after the other."""
     for server in args.servers:
-        process, port = _start(server, args.workers, args.batch)
+        process, port = _start(server, args.workers)
         try:
             cases = [("load", size, clients) for size in args.sizes for clients in args.clients]
             if server == _SERVERS[0]:
@@ -131,20 +124,11 @@ def _measured(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 bodies = requests_of(size, args.seed)
                 asyncio.run(load(port, bodies[:1], 1, 1.0))  # warm
                 told = asyncio.run(load(port, bodies, clients, args.seconds))
-                row = {"server": server, "part": part, "customers": size, "clients": clients}
-                yield row | told | {"memory": _memory(process.pid)}
+                about = {"server": server, "part": part, "customers": size, "clients": clients}
+                yield ServeRow(**about, **told, memory=_memory(process.pid))
         finally:
             process.terminate()
             process.wait()
-
-
-def _table(rows: Sequence[dict[str, Any]]) -> str:
-    cells = [[_shown(row[name]) for name in _COLUMNS] for row in rows]
-    return f"# Serving\n\n{markdown_table(list(_COLUMNS.values()), cells)}\n{_NOTES}"
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 # ----------------------------------------------------------------------------------------- requests
@@ -225,11 +209,10 @@ async def load(port: int, bodies: Sequence[bytes], clients: int, seconds: float)
 # ------------------------------------------------------------------------------------------ servers
 
 
-def _start(server: str, workers: int, batch: str | None) -> tuple[subprocess.Popen[bytes], int]:
+def _start(server: str, workers: int) -> tuple[subprocess.Popen[bytes], int]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     options = ["--port", str(port), "--workers", str(workers)]
-    options += [] if batch is None else ["--batch", batch]
     command = ["-m", "spacevrp", "serve", "--device", "cpu", *options]
     if server == "pyvroom":
         call = f"serve_pyvroom({port}, {workers})"

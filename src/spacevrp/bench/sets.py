@@ -1,4 +1,4 @@
-"""Test sets: instances of one variant, generated or from a file, and what others paid for them."""
+"""Test sets: instances of one variant, what others paid for them, and the gaps to that."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spacevrp.bench import paper, references
 from spacevrp.bench.references import Reference
@@ -83,11 +84,19 @@ def generated(variant: Variant, size: int, count: int, seed: int) -> Source:
     return Source(variant, GENERATED, key, make, known)
 
 
-def from_file(variant: Variant, path: Path, count: int) -> Source:
-    """The first ``count`` instances of a batch (0: all)."""
-    content = hashlib.sha256(path.read_bytes()).hexdigest()
-    key = {"variant": variant.name, "file_sha256": content, "count": count}
-    return Source(variant, path.parent.name, key, lambda: read_set(path, count))
+def from_folder(folder: Path, count: int) -> list[Source]:
+    """The first ``count`` instances (0: all) of every batch in a folder."""
+    if not folder.is_dir():
+        raise FormatError(f"{folder}: expected a folder of .npz batches, found none")
+    paths = sorted(folder.glob("*.npz"))
+    if not paths:
+        raise FormatError(f"{folder}: expected .npz batches, found none")
+    sources = []
+    for path in paths:
+        variant, content = variant_of(path), hashlib.sha256(path.read_bytes()).hexdigest()
+        key = {"variant": variant.name, "file_sha256": content, "count": count}
+        sources.append(Source(variant, folder.name, key, partial(read_set, path, count)))
+    return sources
 
 
 def data_folder(name: str) -> Path | None:
@@ -150,3 +159,48 @@ def judged_cost(path: Path, problem: Problem) -> float:
     if not plan.feasible:
         raise FormatError(f"{path}: the plan breaks a rule: {plan.violations[0].message}")
     return plan.cost
+
+
+# -------------------------------------------------------------------------------------------- gaps
+
+
+def gaps(
+    cost: NDArray[np.float64], reference: NDArray[np.float64]
+) -> tuple[float | None, float | None]:
+    """Percent above the reference: mean of the instances' gaps, and gap of the means.
+
+    Costs may be negative (minus a prize): the gap is in proportion to the reference's size, so that
+    less cost, or more prize, is always a lower gap.
+    """
+    if len(cost) == 0 or bool((reference == 0).any()):
+        return None, None
+    each = (cost - reference) / np.abs(reference)
+    whole = (cost.mean() - reference.mean()) / abs(reference.mean())
+    return 100.0 * float(each.mean()), 100.0 * float(whole)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A set beside its references, over the instances that have both a plan and a reference."""
+
+    solvers: str  # who found the references, the most frequent first
+    instances: int
+    cost: float | None  # mean of the references
+    gap: float | None  # percent; mean of the instances' gaps
+    gap_of_means: float | None  # percent
+
+
+def compare(costs: Sequence[float | None], references: Sequence[Reference | None]) -> Comparison:
+    """The gap to references that some instances may lack."""
+    pairs = [
+        (cost, reference)
+        for cost, reference in zip(costs, references, strict=True)
+        if cost is not None and reference is not None
+    ]
+    names = [reference.solver for _, reference in pairs]
+    # Of equal frequency, in the order of the alphabet.
+    by_frequency = sorted(set(names), key=lambda name: (-names.count(name), name))
+    theirs = np.array([reference.cost for _, reference in pairs], dtype=np.float64)
+    ours = np.array([cost for cost, _ in pairs], dtype=np.float64)
+    mean = float(theirs.mean()) if pairs else None
+    return Comparison("+".join(by_frequency), len(pairs), mean, *gaps(ours, theirs))

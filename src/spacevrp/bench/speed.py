@@ -11,7 +11,7 @@ import argparse
 import os
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from spacevrp.arguments import add_protocol_option
 from spacevrp.bench import paper
@@ -24,9 +24,18 @@ from spacevrp.bench.options import (
     names_out_of,
     numbers,
 )
-from spacevrp.bench.runner import Case, Model, load_models, run_cases
-from spacevrp.bench.solving import Outcome, warm_up
-from spacevrp.bench.tables import Layout, Report, SolvedRow, column, conclusion, new_record
+from spacevrp.bench.records import new_record
+from spacevrp.bench.runner import (
+    Case,
+    Model,
+    Outcome,
+    SolvedRow,
+    conclusion,
+    load_models,
+    run_cases,
+    warm_up,
+)
+from spacevrp.bench.tables import Report, column
 from spacevrp.problems.variants import SEEN_NAMES, parse_variant
 
 THOUSAND = "thousand"
@@ -56,12 +65,6 @@ same again. "others" is how many cores were busy with other processes meanwhile.
 class SpeedRow(SolvedRow):
     """Some instances with one number of augmentations and of threads."""
 
-    ORDER: ClassVar[tuple[str, ...]] = (
-        *("part", "problem", "instances", "augmentations", "threads", "repeats", *SolvedRow.TIMES),
-        *("seconds_total", "seconds_least", "instances_per_second", "seconds_thousand"),
-        *("paper_seconds", "faster", "cost", "violations", "others"),
-    )
-
     part: str = column("part", 10)
     problem: str = column("problem", 14)
     size: int = column()
@@ -77,10 +80,6 @@ class SpeedRow(SolvedRow):
     faster: float | None = column("faster", 7, ".2f")  # times that ours goes into the paper's
     cost: float | None = column("cost", 10, ".5f")
     others: float | None = column("others", 6, ".2f")
-
-    def text(self, name: str, form: Any) -> str:
-        """One instance takes milliseconds."""
-        return super().text(name, ".4f" if name in self.TIMES else form)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -126,8 +125,8 @@ def run(args: argparse.Namespace) -> int:
     record = new_record("speed", model.solver, model.told, args.protocol, seed=args.seed)
     names = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "MKL_NUM_THREADS")
     record["environment"] = {name: os.environ[name] for name in names if name in os.environ}
-    layout = Layout("speed", "Speed", SpeedRow.columns(), _NOTES, left=2)
-    report = Report(layout, record, args, lambda rows: conclusion(rows, f"{len(rows)} rows"))
+    summary = lambda rows: conclusion(rows, f"{len(rows)} rows")  # noqa: E731
+    report = Report("speed", "Speed", SpeedRow, _NOTES, record, args, summary)
     return run_cases(report, list_cases(args, model), keep=False)
 
 

@@ -14,9 +14,10 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from spacevrp.arguments import above, at_least
@@ -34,9 +35,9 @@ from spacevrp.bench.suite_table import (
     table,
 )
 from spacevrp.bench.suites import SUITES, Instance, Line, Suite
-from spacevrp.bench.tables import Layout, Report
+from spacevrp.bench.tables import Report
 from spacevrp.oracles.pool import Ended, run_in_processes
-from spacevrp.problems.errors import SpacevrpError, UnsupportedError
+from spacevrp.problems.errors import SpacevrpError
 from spacevrp.writing import append_line, read_lines
 
 LINES, BETTER = ".jsonl", "better.jsonl"
@@ -52,12 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "plan as complete as the best known; 1: not so; 2: bad usage, missing data or a solver "
         "that is not installed."
     )
-    parser.add_argument("suite", choices=tuple(SUITES), metavar="SUITE", help=", ".join(SUITES))
     add_options_of_runs(parser)
+    parser.add_argument("suite", choices=tuple(SUITES), metavar="SUITE", help=", ".join(SUITES))
 
 
-def add_options_of_runs(parser: argparse.ArgumentParser) -> None:
-    """Declare which runs there are, and where their table goes."""
+def add_options_of_runs(parser: argparse.ArgumentParser, suite: str | None = None) -> None:
+    """Declare which runs there are, of a suite where it is known, and where their table goes."""
+    parser.set_defaults(suite=suite)
     patterns = {"metavar": "PATTERNS", "type": lambda text: tuple(text.split(","))}
     number = {"metavar": "N", "type": at_least(1)}
     add_options(
@@ -94,23 +96,10 @@ def add_options_of_runs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@dataclass(frozen=True)
-class Alias:
-    """A command of its own for a suite."""
-
-    suite: str
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments."""
-        parser.set_defaults(suite=self.suite)
-        add_options_of_runs(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-        """Run the suite."""
-        return run(args)
-
-
-CVRPLIB = Alias("cvrplib")
+# ``spacevrp bench cvrplib`` is that suite.
+CVRPLIB = SimpleNamespace(
+    add_arguments=partial(add_options_of_runs, suite="cvrplib"), run=lambda args: run(args)
+)
 
 
 def limits(text: str) -> tuple[str, ...]:
@@ -144,28 +133,11 @@ def run(args: argparse.Namespace) -> int:
         "machine": {"processor": "; ".join(sorted({line["processor"] for line in found}))},
     }
     notes = notes_of(rows, suite)
-    layout = Layout(args.suite, suite.title, Row.columns(), notes)
-    report = Report(layout, record, args, summary, below=compare_solvers)
+    report = Report(
+        *(args.suite, suite.title, Row, notes, record, args), summary, below=compare_solvers
+    )
     report.add(*rows)
-    if suite.plot and args.output is not None and rows:
-        _draw(args.output / f"{args.suite}.png", rows)
     return report.finish()
-
-
-def _draw(path: Path, rows: Sequence[Row]) -> None:
-    """The picture of the table beside it, or why there is none."""
-    from spacevrp.plots import require_matplotlib
-    from spacevrp.plots.frontier import plot_frontier
-    from spacevrp.plots.style import save_figure
-    from spacevrp.writing import replacing
-
-    try:
-        require_matplotlib()
-    except UnsupportedError as error:
-        print(f"no picture: {error}", file=sys.stderr)
-        return
-    with replacing(path) as temporary:
-        save_figure(plot_frontier([asdict(row) for row in rows]), temporary)
 
 
 # -------------------------------------------------------------------------------------------- runs
@@ -192,13 +164,17 @@ class Run:
     @property
     def subject(self) -> dict[str, Any]:
         """What tells it from all other runs."""
-        one = self.instance
-        told: dict[str, Any] = {"suite": self.suite, "class": one.problem_class}
-        told["instance"] = one.name
-        told |= {"solver": self.solver, "limit": self.limit, "seed": self.seed}
-        asked = {"device": self.device, "weights": self.weights}
-        usual = {"device": "cpu", "weights": None}
-        return told | {name: value for name, value in asked.items() if value != usual[name]}
+        told: dict[str, Any] = {
+            "suite": self.suite,
+            "class": self.instance.problem_class,
+            "instance": self.instance.name,
+            "solver": self.solver,
+            "limit": self.limit,
+            "seed": self.seed,
+        }
+        # Where nothing is said of them, they are the usual ones.
+        told |= {} if self.device == "cpu" else {"device": self.device}
+        return told | ({} if self.weights is None else {"weights": self.weights})
 
 
 def _runs(suite: Suite, args: argparse.Namespace) -> Iterator[Run]:
@@ -246,10 +222,12 @@ def _lines_asked(lines: Sequence[Line], asked: Sequence[str] | None) -> list[Lin
 
 def _first_able(line: Line, one: Instance) -> tuple[str, str | None] | None:
     """The first of a line that can model the problem, and its own limit where it has one."""
-    example = Item(None) if one.rules is None else one.rules()
+    example = None if one.rules is None else one.rules()
     for name, own in line.items():
+        if example is None:
+            return name, own
         problem = example.problem if name.startswith(OURS) else example.given or example.problem
-        reason = None if problem is None else methods()[name].refuses(problem)
+        reason = methods()[name].refuses(problem)
         if reason is None:
             return name, own
         print(f"{name} is left out on {one.problem_class}: {reason}", file=sys.stderr)
@@ -340,7 +318,7 @@ def better(run: Run, item: Item, found: Found) -> dict[str, Any] | None:
 
     plan, known, problem = found.plan, item.known, item.problem
     ours = run.solver.startswith(OURS)
-    if plan is None or problem is None or not plan.feasible or item.path is not None:
+    if plan is None or not plan.feasible or item.path is not None:
         return None
     if not SUITES[run.suite].keeps and not (ours and known is not None and plan.cost < known):
         return None

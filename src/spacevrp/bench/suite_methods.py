@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -43,12 +42,11 @@ _ROUND_FUNCS = {"nearest": "round", "one-decimal": "dimacs", "three-decimals": "
 class Item:
     """An instance, what other solvers are given in its place, and what is known of it."""
 
-    problem: Problem | None  # None where it is not read: ``refused`` says why
+    problem: Problem
     known: float | None = None  # the best known cost
     given: Problem | None = None  # None: the same
     back: Callable[[Solution], Solution] = lambda found: found
     path: Path | None = None  # of its file
-    refused: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class Found:
     seconds: float
     iterations: int | None = None
     note: str = ""  # why there is none, where it is not for want of time
-    claimed: float | None = None  # the solver's own cost, where the referee cannot judge
+    printed: float | None = None  # a cost that others tell, which the referee cannot judge
 
     @classmethod
     def of(cls, plan: Solution, began: float, iterations: int | None = None) -> Found:
@@ -78,8 +76,8 @@ class Found:
 
     @property
     def cost(self) -> float | None:
-        """The referee's, or else the solver's own."""
-        return self.claimed if self.plan is None else self.plan.cost
+        """The referee's, or else the printed one."""
+        return self.printed if self.plan is None else self.plan.cost
 
 
 @dataclass(frozen=True)
@@ -117,8 +115,6 @@ class Method:
 
 def _ours(solve: Solve, refuses: Callable[[Problem], str | None] = lambda problem: None) -> Method:
     def solve_item(item: Item, setting: Setting, seed: int) -> Found:
-        if item.problem is None:
-            return Found(None, 0.0, note=item.refused)
         began = time.perf_counter()
         try:
             return solve(item.problem, setting, seed)
@@ -219,9 +215,8 @@ def _oracle(name: str, *, warm: bool = False) -> Method:
 
     def solve(item: Item, setting: Setting, seed: int) -> Found:
         problem = item.given or item.problem
-        reason = item.refused if problem is None else _too_large(problem.size)
-        if problem is None or reason:
-            return Found(None, 0.0, note=reason or "")
+        if reason := _too_large(problem.size):
+            return Found(None, 0.0, note=reason)
         start = _first_plan(problem, setting).routes if warm else None
         began = time.perf_counter()
         try:
@@ -239,20 +234,13 @@ def _too_large(size: int) -> str | None:
     return f"{size} nodes take more memory than there is" if size > _OTHERS_LARGEST else None
 
 
-def count_customers(path: Path) -> int:
-    """By what a file says of its size, or else by its lines."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    size = re.search(r"DIMENSION\s*:\s*(\d+)", text)
-    return (int(size[1]) if size else text.count("\n")) - 1
-
-
 def _solve_pyvrp(item: Item, setting: Setting, seed: int) -> Found:
     """PyVRP with its own settings on what its own reader makes of a file."""
     import pyvrp
 
     if item.path is None:
         return _oracle(PYVRP).solve(item, setting, seed)
-    if reason := _too_large(count_customers(item.path) + 1):
+    if reason := _too_large(item.problem.size):
         return Found(None, 0.0, note=reason)
     data, judge = _as_pyvrp(item, item.path)
     began = time.perf_counter()
@@ -261,11 +249,7 @@ def _solve_pyvrp(item: Item, setting: Setting, seed: int) -> Found:
         data, lambda cost: time.perf_counter() >= end, seed=seed, collect_stats=False, display=False
     )
     took = time.perf_counter() - began
-    if not result.is_feasible():
-        return Found(None, took)
-    if item.problem is None:
-        return Found(None, took, note="cost by PyVRP", claimed=float(result.cost()))
-    return Found.of(judge(result.best), began)
+    return Found.of(judge(result.best), began) if result.is_feasible() else Found(None, took)
 
 
 def _as_pyvrp(item: Item, path: Path) -> tuple[Any, Callable[[Any], Solution]]:
@@ -277,13 +261,11 @@ def _as_pyvrp(item: Item, path: Path) -> tuple[Any, Callable[[Any], Solution]]:
     from spacevrp.oracles.pyvrp import as_pyvrp
 
     if path.suffix != ".vrp":
-        assert item.problem is not None
         model = as_pyvrp(item.problem)
         return model.data, lambda best: Solution.judged(item.problem, model.read_routes(best))
     data = pyvrp.read(path, _ROUND_FUNCS[rounding_of(path)])
 
     def judge(best: Any) -> Solution:
-        assert item.problem is not None
         return Solution.judged(item.problem, routes_from_sol(item.problem, *_as_sol(data, best)))
 
     return data, judge
@@ -315,7 +297,7 @@ def _print_paper(item: Item, setting: Setting, seed: int) -> Found:
     gap = None if item.path is None else paper.cvrplib_gap(item.path.stem)
     if gap is None or item.known is None:
         return Found(None, 0.0, note="not in the paper")
-    return Found(None, 0.0, note="cost by the paper", claimed=item.known * (1 + gap / 100))
+    return Found(None, 0.0, note="cost by the paper", printed=item.known * (1 + gap / 100))
 
 
 @cache

@@ -29,7 +29,6 @@ _READERS = """\
 PyVRP solves what its own reader makes of a file with its own settings; Solomon's and Li and Lim's
 files, which it does not read, reach it as `to_pyvrp` writes them.
 """
-_DASHED = ("unserved", "cost", "gap", "worst")  # with a dash where there is no value
 Record = Mapping[str, Any]  # what a run came to
 Rank = tuple[int, float]  # unserved, cost
 
@@ -51,10 +50,10 @@ class Row(TableRow):
     instances: int = column("instances", 9)
     runs: int = column("runs", 5)
     solved: int = column("plans", 5)
-    unserved: int | None = column("unserved", 8)
-    cost: float | None = column("cost", 12, ".4f")
-    gap: float | None = column("gap %", 8, ".3f")
-    worst: float | None = column("worst %", 8, ".3f")
+    unserved: int | None = column("unserved", 8, missing="-")
+    cost: float | None = column("cost", 12, ".4f", missing="-")
+    gap: float | None = column("gap %", 8, ".3f", missing="-")
+    worst: float | None = column("worst %", 8, ".3f", missing="-")
     seconds: float = column("seconds", 9, ".3f")
     iterations: float | None = column("iterations", 10, ".0f")
     others: float | None = column("others", 6, ".2f")
@@ -69,10 +68,6 @@ class Row(TableRow):
     def quality(self) -> tuple[float, float]:
         """More plans of all runs, then the smaller gap."""
         return -self.solved / self.runs, math.inf if self.gap is None else self.gap
-
-    def text(self, name: str, form: Any) -> str:
-        """One cell."""
-        return super().text(name, form) or ("-" if name in _DASHED else "")
 
 
 def notes_of(rows: Sequence[Row], suite: Suite) -> str:

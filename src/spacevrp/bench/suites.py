@@ -22,11 +22,9 @@ from spacevrp.bench.suite_methods import (
     PYVRP_AFTER_NETWORK,
     SEARCH,
     Item,
-    count_customers,
 )
 from spacevrp.oracles import APPROXIMATE, BY_STRENGTH
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS, parse_variant
 
 _SEED = references.SEED  # of all generated instances
@@ -63,7 +61,6 @@ class Suite:
     count: int = 1  # of the instances of a line that are generated
     seeds: int = 1
     whole: bool = True  # limits are for whole calls, and not for the search alone
-    plot: bool = False
     public: bool = False  # files, which may come with a plan
     keeps: bool = False  # every plan, to be merged into the references
 
@@ -80,11 +77,17 @@ class Suite:
 # ----------------------------------------------------------------------------- generated instances
 
 
-def _generated(name: str, size: int, count: int) -> Iterator[Instance]:
-    rules = partial(_example, name)
-    for index in range(count):
-        load = partial(_generated_item, name, size, index)
-        yield Instance(name, f"{name}-n{size}-i{index}", size, load, size, rules)
+# A variant, or a kind of day, and how many customers, stops or pairs.
+Cases = Sequence[tuple[str, int]]
+
+
+def _generated(cases: Cases, args: argparse.Namespace) -> Iterator[Instance]:
+    """Of variants."""
+    for name, usual in cases:
+        size, rules = args.size or usual, partial(_example, name)
+        for index in range(args.count):
+            load = partial(_generated_item, name, size, index)
+            yield Instance(name, f"{name}-n{size}-i{index}", size, load, size, rules)
 
 
 @lru_cache(maxsize=2)
@@ -103,40 +106,6 @@ def _example(name: str) -> Item:
     return Item(generate(name, 10, 1)[0])
 
 
-def _variants(args: argparse.Namespace) -> Iterator[Instance]:
-    for name in VARIANTS:
-        yield from _generated(name, args.size or references.SIZE, args.count)
-
-
-def _paper_line(name: str) -> Sequence[Line]:
-    return [dict.fromkeys(paper.stand_ins(name))]
-
-
-_OF_FRONTIER = ("CVRP", "CVRPTW", "ACVRP", "ATSP", "OCVRP", "CVRPB", "MDCVRP", "PDCVRP", "OP")
-_LARGER_OF_FRONTIER = ("CVRP", "ACVRPTW")
-_MANY = 500  # customers from which on half as many instances are taken
-_SIZES = (50, 100, 200, 500, 1000, 3000)
-_OF_STARTS = ("CVRP", "CVRPTW", "ACVRP", "OCVRP", "MDCVRP", "PDCVRP")
-
-
-def _first_plans(args: argparse.Namespace) -> Iterator[Instance]:
-    return _generated("CVRP", 100, args.count)
-
-
-def _frontier(args: argparse.Namespace) -> Iterator[Instance]:
-    for name in _OF_FRONTIER:
-        yield from _generated(name, 100, args.count)
-    for name in _LARGER_OF_FRONTIER:
-        yield from _generated(name, _MANY, max(1, args.count // 2))
-
-
-def _starts(args: argparse.Namespace) -> Iterator[Instance]:
-    for name in _OF_STARTS:
-        for size in _SIZES:
-            count = args.count if size < _MANY else max(1, args.count // 2)
-            yield from _generated(name, size, count)
-
-
 _OF_SMALL = ("CVRP", "CVRPTW", "OCVRPTW", "MDCVRP", "PDCVRP", "ACVRPTW", "CVRPL", "TSP")
 _SMALLEST, _LARGEST = 8, 25
 
@@ -151,38 +120,13 @@ def _small(args: argparse.Namespace) -> Iterator[Instance]:
         yield Instance("small", f"{name}-n{size}-i{number}", size, load)
 
 
-_DAYS = (
-    ("several depots", 100),
-    ("skills", 80),
-    ("pairs", 50),
-    ("dial-a-ride", 40),
-    ("optional", 120),
-    ("mixed", 120),
-    ("pinned", 100),
-    ("overloaded", 60),
-    ("overloaded", 100),
-    ("overloaded", 200),
-)
-
-
-def _days(args: argparse.Namespace) -> Iterator[Instance]:
-    for kind, size in _DAYS:
-        rules = partial(build_day, kind, size, 0, _SEED)
+def _days(cases: Cases, args: argparse.Namespace) -> Iterator[Instance]:
+    """Of kinds of days."""
+    for kind, size in cases:
+        rules = partial(build_day, kind, 20, 0, _SEED)
         for number in range(args.count):
             load = partial(build_day, kind, size, number, _SEED)
             yield Instance(kind, f"{kind}-n{size}-i{number}", size, load, size, rules)
-
-
-_STREET_SIZES = (200, 500, 900)
-
-
-def _roads(args: argparse.Namespace) -> Iterator[Instance]:
-    """One-way streets, windows, and fleets from roomy to tight."""
-    rules = partial(build_day, "streets", 20, 0, _SEED)
-    for size in _STREET_SIZES:
-        for number in range(args.count):
-            load = partial(build_day, "streets", size, number, _SEED)
-            yield Instance("streets", f"streets-n{size}-i{number}", size, load, size, rules)
 
 
 # -------------------------------------------------------------------------------------------- files
@@ -198,7 +142,7 @@ def _files(
         raise SpacevrpError(f"{args.suite}: expected files {where}, found none")
     for path in paths:
         load = partial(read_file, path)
-        yield Instance(class_of(path), path.stem, count_customers(path), load)
+        yield Instance(class_of(path), path.stem, _count_customers(path), load)
 
 
 @lru_cache(maxsize=2)
@@ -206,34 +150,26 @@ def read_file(path: Path) -> Item:
     """The instance, with its best known cost."""
     from spacevrp.formats import read
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            problem = read(path)
-            assert not isinstance(problem, list)
-            return Item(problem, _best_known(path, problem), path=path)
-    except SpacevrpError as error:
-        reason = str(error).removeprefix(f"{path}: ")
-        return Item(None, _stated_cost(path), path=path, refused=reason)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem = read(path)
+    assert not isinstance(problem, list)
+    beside = path.with_suffix(".sol")
+    known = judged_cost(beside, problem) if beside.exists() else None
+    return Item(problem, known, path=path)
+
+
+def _count_customers(path: Path) -> int:
+    """By what a file says of its size, or else by its lines."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    size = re.search(r"DIMENSION\s*:\s*(\d+)", text)
+    return (int(size[1]) if size else text.count("\n")) - 1
 
 
 def _data_of(args: argparse.Namespace) -> Path:
     if args.data is None:
         raise SpacevrpError(f"{args.suite}: expected --data or SPACEVRP_DATA, received neither")
     return Path(args.data)
-
-
-def _best_known(path: Path, problem: Problem) -> float | None:
-    """The cost of the plan beside the file, by the referee; None where there is none."""
-    beside = path.with_suffix(".sol")
-    return judged_cost(beside, problem) if beside.exists() else None
-
-
-def _stated_cost(path: Path) -> float | None:
-    beside = path.with_suffix(".sol")
-    text = beside.read_text(encoding="utf-8") if beside.exists() else ""
-    found = re.search(r"^Cost:?\s+(\S+)", text, re.MULTILINE)
-    return float(found[1]) if found else None
 
 
 def _solomon_class(path: Path) -> str:
@@ -245,8 +181,8 @@ def _solomon_class(path: Path) -> str:
 def _cvrplib_class(path: Path) -> str:
     """The set, and how many customers: the paper has two of the four."""
     if path.name.startswith("X-"):
-        return "X 500-1000" if count_customers(path) >= 500 else "X 100-499"
-    return "XXL 3000-7000" if count_customers(path) <= 7000 else "XXL 10000-30000"
+        return "X 500-1000" if _count_customers(path) >= 500 else "X 100-499"
+    return "XXL 3000-7000" if _count_customers(path) <= 7000 else "XXL 10000-30000"
 
 
 def _public(title: str, pattern: str, class_of: Callable[[Path], str]) -> Suite:
@@ -257,8 +193,25 @@ def _public(title: str, pattern: str, class_of: Callable[[Path], str]) -> Suite:
 
 # ------------------------------------------------------------------------------------------- suites
 
+_VARIANTS = [(name, references.SIZE) for name in VARIANTS]
+_OF_FRONTIER = ("CVRP", "CVRPTW", "ACVRP", "ATSP", "OCVRP", "CVRPB", "MDCVRP", "PDCVRP", "OP")
+_FRONTIER = [*((name, 100) for name in _OF_FRONTIER), ("CVRP", 500), ("ACVRPTW", 500)]
+_OF_STARTS = ("CVRP", "CVRPTW", "ACVRP", "OCVRP", "MDCVRP", "PDCVRP")
+_STARTS = [(name, size) for name in _OF_STARTS for size in (50, 100, 200, 500, 1000, 3000)]
+_DAYS = [
+    *(("several depots", 100), ("skills", 80), ("pairs", 50), ("dial-a-ride", 40)),
+    *(("optional", 120), ("mixed", 120), ("pinned", 100)),
+    *(("overloaded", size) for size in (60, 100, 200)),
+]
+_STREETS = [("streets", size) for size in (200, 500, 900)]
 _MODELLED: Line = {PYVRP: None, "ortools": "10"}
 _STRONGEST: Line = dict.fromkeys(BY_STRENGTH)
+
+
+def _paper_line(name: str) -> Sequence[Line]:
+    return [dict.fromkeys(paper.stand_ins(name))]
+
+
 SUITES: dict[str, Suite] = {
     "pyvrp": _public("PyVRP's collection", "pyvrp/*/*.vrp", lambda path: path.parent.name),
     "vrptw": _public("Solomon and Gehring-Homberger", "vrptw/*[0-9].txt", _solomon_class),
@@ -266,7 +219,7 @@ SUITES: dict[str, Suite] = {
     "cvrplib": _public("CVRPLIB, X and XXL", "cvrplib/*.vrp", _cvrplib_class),
     "first-plans": Suite(
         "From first plans, the search alone",
-        _first_plans,
+        partial(_generated, [("CVRP", 100)]),
         ("0.01", "0.1", "1", "5"),
         _each(FROM_NETWORK, FROM_SAVINGS, PYVRP),
         count=100,
@@ -274,36 +227,46 @@ SUITES: dict[str, Suite] = {
     ),
     "equal-time": Suite(
         "Whole calls at equal time",
-        _variants,
+        partial(_generated, _VARIANTS),
         ("1", "5"),
         (*_each(SEARCH, FROM_NETWORK), _MODELLED),
         count=16,
     ),
     "frontier": Suite(
         "Gap against seconds",
-        _frontier,
+        partial(_generated, _FRONTIER),
         ("0.03", "0.1", "0.3", "1", "3", "10", "30"),
         _each(OURS, SEARCH, PYVRP, "vroom", "ortools", "lkh"),
         count=8,
-        plot=True,
     ),
-    "days": Suite("Days as people have them", _days, ("2",), (*_each(SEARCH), _MODELLED), count=4),
-    "roads": Suite("Streets and small fleets", _roads, ("2",), _each(OURS, SEARCH, PYVRP), count=6),
+    "days": Suite(
+        "Days as people have them",
+        partial(_days, _DAYS),
+        ("2",),
+        (*_each(SEARCH), _MODELLED),
+        count=4,
+    ),
+    "roads": Suite(
+        "Streets and small fleets",
+        partial(_days, _STREETS),
+        ("2",),
+        _each(OURS, SEARCH, PYVRP),
+        count=6,
+    ),
     "small": Suite(
         "Many small problems", _small, ("0.01", "0.02"), _each(SEARCH, OURS, PYVRP), count=200
     ),
     "starts": Suite(
         "What a start is worth",
-        _starts,
+        partial(_generated, _STARTS),
         ("0.1", "0.3", "1", "3", "10"),
         _each(FROM_NETWORK, FROM_SAVINGS, FROM_INSERTION, PYVRP, PYVRP_AFTER_NETWORK),
         count=2,
         whole=False,
-        plot=True,
     ),
     "references": Suite(
         "Reference costs",
-        _variants,
+        partial(_generated, _VARIANTS),
         ("10",),
         (_STRONGEST, *_each(*APPROXIMATE)),
         count=32,
@@ -311,7 +274,7 @@ SUITES: dict[str, Suite] = {
     ),
     "paper-oracles": Suite(
         "Costs by the paper's kind of oracle",
-        _variants,
+        partial(_generated, _VARIANTS),
         (f"{references.PAPER_SECONDS:g}",),
         _paper_line,
         count=32,
