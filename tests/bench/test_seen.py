@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -174,28 +173,17 @@ def test_the_whole_command(tiny_weights, tmp_path, capsys, monkeypatch):
     command += ["--problems", "ATSP,CVRPL,ATSP", "--data", str(tmp_path / "data")]
     assert main([*command, "-o", str(out)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[1:5] for line in lines[1:-1]] == [
-        ["ATSP", "generated", "2", "1"],
-        ["ATSP", "generated", "2", "3"],
-        ["CVRPL", "generated", "2", "1"],
-        ["CVRPL", "generated", "2", "2"],
-        ["CVRPL", "data", "2", "1"],
-        ["CVRPL", "data", "2", "2"],
+    assert [" ".join(line.split()[1:5]) for line in lines[1:-1]] == [
+        *("ATSP generated 2 1", "ATSP generated 2 3"),
+        *("CVRPL generated 2 1", "CVRPL generated 2 2"),
+        *("CVRPL data 2 1", "CVRPL data 2 2"),
     ]
-    assert lines[-1].endswith("0 violations")
     record = json.loads((out / "seen.json").read_text())
     card = json.loads(tiny_weights.with_suffix(".json").read_text())
     assert record["weights"]["sha256"] == card["sha256"]
-    assert {"spacevrp", "python", "torch", "numpy"} <= set(record["versions"])
-    assert (record["machine"]["device"], record["seed"]) == ("cpu", 1)
     rows = record["rows"]
     assert (rows[-1]["best"], rows[-1]["oracle"]) == ("lkh", "lkh")
     assert rows[-1]["cost"] <= rows[-2]["cost"]  # more augmentations are never worse
-    with (out / "seen.csv").open() as file:
-        table = list(csv.DictReader(file))
-    assert [row["problem"] for row in table] == [row["problem"] for row in rows]
-    assert float(table[-1]["best_gap"]) == pytest.approx(rows[-1]["best_gap"])
-    assert (out / "seen.md").read_text().count(" | CVRPL |") == 4
 
 
 @pytest.mark.data

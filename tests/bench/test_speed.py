@@ -32,10 +32,13 @@ class SlowSolver:
         return replace(found, seconds=Seconds(*next(self._claims)))
 
 
+KEY = {"part": "throughput", "problem": "CVRP", "size": 8, "threads": 1, "repeats": 3}
+
+
 def solve(solver: Any, problems: list[Any], repeats: int) -> Outcome:
     model = Model(solver, {}, None, "")  # type: ignore[arg-type]
-    case = SpeedCase("", {}, lambda: problems, lambda _: None, model, 2, "network", repeats=repeats)
-    return case.solve(show=False)
+    key = {**KEY, "repeats": repeats}
+    return SpeedCase("", key, lambda: problems, len, model, 2, "network").solve(show=False)
 
 
 def test_times_are_those_of_the_median_repeat_without_the_warm_up(tiny_model: SpaceModel) -> None:
@@ -45,8 +48,7 @@ def test_times_are_those_of_the_median_repeat_without_the_warm_up(tiny_model: Sp
     before = torch.get_num_threads()
     found = solve(SlowSolver(solver, claims), problems, repeats=3)
     assert torch.get_num_threads() == before
-    about = {"part": "throughput", "augmentations": 2, "threads": 1, "repeats": 3}
-    row = speed.row_of(found, problem="CVRP", size=8, **about)
+    row = speed.row_of(KEY, 2, found)
     assert (row.seconds_host, row.seconds_model, row.seconds_referee) == (2.0, 6.0, 4.0)
     assert (row.seconds_total, row.seconds_least) == (12.0, 9.0)  # of 9, 12 and 15
     assert row.instances_per_second == 0.5

@@ -145,7 +145,6 @@ def test_fewer_unserved_come_before_cost() -> None:
     assert ours.gap == pytest.approx(5.0)  # 0 and 10 percent
     assert ours.worst == pytest.approx(10.0)
     assert (theirs.solved, theirs.unserved, theirs.gap) == (0, None, None)
-    assert theirs.cells()[6:10] == ["0", "-", "15.0000", "-"]
 
 
 def test_where_another_solver_wins_is_said_plainly() -> None:
@@ -154,7 +153,6 @@ def test_where_another_solver_wins_is_said_plainly() -> None:
     text = compare_solvers(table(held, fixed=False))
     assert "ahead in 0, level in 1 and behind in 1 cells" in text
     assert "| CVRP | 1 | 3.000 (spacevrp network + search) | 1.000 (pyvrp) |" in text
-    assert "| pyvrp | 5 | 1 | 0.000 | 0.000 | 0 | 0 | 1.0 |" in text
 
 
 def test_a_network_that_is_slower_than_the_limit_leaves_no_time(monkeypatch) -> None:
@@ -270,7 +268,6 @@ def test_a_suite_goes_on_where_it_was_and_makes_tables_of_its_lines(tmp_path: Pa
     record = json.loads((folder / "pyvrp.json").read_text(encoding="utf-8"))
     assert [row["solver"] for row in record["rows"]] == ["spacevrp", "pyvrp"]
     assert all(row["gap"] == pytest.approx(-400 / 18) for row in record["rows"])
-    assert "level in 1 and behind in 0" in (folder / "pyvrp.md").read_text(encoding="utf-8")
 
 
 @compiled

@@ -19,10 +19,6 @@ def test_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["bench", "train-step", *SMALL, "--batch", "12", "--batch", "24", "-o", str(record)]
     assert main(words) == 0
     found = json.loads(record.read_text())
-    assert (found["size"], found["trajectories"], found["layers"]) == (4, 4, 1)
-    assert len(found["problems"]) == 12
-    assert found["device"].startswith("CPU")
-    assert {"spacevrp", "torch", "python"} <= set(found["versions"])
     assert [row["batch"] for row in found["rows"]] == [12, 24]
     for row in found["rows"]:
         assert tuple(row["breakdown"]) == PARTS
@@ -35,6 +31,4 @@ def test_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     slow = found["eager_autograd"]
     assert slow["batch"] == 12
     assert slow["ratio"] == pytest.approx(slow["step_ms"] / found["rows"][0]["step_ms"], abs=0.01)
-    table = capsys.readouterr().out
-    assert "encoder_backward" in table
-    assert "autograd through the rollout, batch 12" in table
+    assert "autograd through the rollout, batch 12" in capsys.readouterr().out

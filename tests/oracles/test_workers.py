@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -44,14 +43,6 @@ def test_every_task_is_done_once(tasks: list[Task], jobs: int) -> None:
     for _, outcome in done:
         assert isinstance(outcome, OracleResult)
         assert outcome.solution.feasible
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_what_cannot_end_in_time_is_not_begun(tasks: list[Task], jobs: int) -> None:
-    far = time.monotonic() + 1000.0
-    tasks[2] = replace(tasks[2], seconds=2000.0)
-    done = [task.index for task, _ in run_tasks(tasks, jobs, until=far)]
-    assert sorted(done) == [0, 1]
 
 
 def test_a_crash_costs_one_instance(tasks: list[Task]) -> None:

@@ -73,7 +73,6 @@ def test_a_bar_a_variant_and_marks_for_the_other_figures() -> None:
     # Where nothing is known, the picture says so instead of a bar of length 0.
     assert [text.get_text() for text in left.texts] == ["no reference"]
     assert left.get_ylim()[0] > left.get_ylim()[1]  # the first is on top
-    assert left.get_title() == "symmetric (3 variants)"
 
 
 def test_no_picture_without_gaps() -> None:
@@ -115,13 +114,6 @@ def test_a_line_a_solver_from_quick_to_slow() -> None:
     assert ours.get_xydata().tolist() == [[0.2, 3.0], [0.9, 2.0]]
     assert theirs.get_xydata().tolist() == [[0.11, 4.0], [1.01, 1.0]]
     assert hollow.get_xydata().tolist() == [[0.11, 4.0]]  # seven of ten
-    assert ours.get_linewidth() > theirs.get_linewidth()
-    assert figure._supxlabel.get_text().startswith("hollow")  # type: ignore[attr-defined]
-    assert axes.get_xscale() == "log"
-    assert {0.05, 10.0} <= set(axes.get_yticks())
-    low, high = axes.get_ylim()
-    assert low <= 0.0
-    assert high > 10.0
     assert len({ours.get_color(), theirs.get_color()}) == 2
     assert len({ours.get_marker(), theirs.get_marker()}) == 2  # colours are not the only cue
     with pytest.raises(FormatError, match="expected rows with a gap, received none"):

@@ -21,7 +21,6 @@ from spacevrp.arguments import (
     at_least,
 )
 from spacevrp.bench import paper, references
-from spacevrp.bench.ablation import describe_setting, papers_gaps, papers_text
 from spacevrp.bench.options import (
     EXIT_CODES,
     add_options,
@@ -124,7 +123,7 @@ def gap_row(
     return GapRow(
         **SolvedRow.told(out),
         model=model.label,
-        setting=describe_setting(model.config),
+        setting=paper.describe_setting(model.config),
         problem=source.variant.name,
         set=source.place,
         size=source.size,
@@ -278,9 +277,8 @@ class GapTable:
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options."""
-        parser.epilog = EXIT_CODES
+        parser.epilog = f"{EXIT_CODES} Several --weights are models next to each other."
         usual = "" if self.folder is None else f"; default: {self.folder} in SPACEVRP_DATA"
-        each = "bundled weights, a .safetensors file, or the folder of a training run or checkpoint"
         add_options(
             parser,
             count={
@@ -299,7 +297,7 @@ class GapTable:
                 "help": "also every .npz batch here, with the references (ref_...) it holds; may "
                 f"be given several times{usual}",
             },
-            weights={"action": "append", "help": f"{each}; once for each model to compare"},
+            weights={"action": "append"},
             device="auto",
         )
         add_heads_option(parser)
@@ -376,7 +374,7 @@ class GapTable:
         if not self.ablation:
             return paper.space_gap(source.variant.name, source.size)
         alike = source.size == paper.table("gaps")["customers"]
-        return papers_gaps(model.config).get(source.variant.name) if alike else None
+        return paper.ablation_gaps(model.config).get(source.variant.name) if alike else None
 
     def below(self, rows: Sequence[GapRow], args: argparse.Namespace) -> str:
         """What else the page says."""
@@ -385,7 +383,7 @@ class GapTable:
             pairs_text(rows),
             hindsight_text(rows),
             notes_text(rows, args),
-            papers_text({row.model: row.setting for row in rows}) if self.ablation else "",
+            paper.ablations_text({row.model: row.setting for row in rows}) if self.ablation else "",
         ]
         return "".join(texts)
 

@@ -56,14 +56,10 @@ def variant_names(text: str) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------------- declarations
 
 _N: dict[str, Any] = {"metavar": "N", "type": at_least(1)}
-_AUGMENTATIONS = {"metavar": "N", "type": at_least(1)}
-# Names from before version 0.2.0, which are taken as well.
-_OLD_NAMES = {"augmentations": ("--views",)}
 _CATALOGUE: dict[str, dict[str, Any]] = {
-    "augment": {**_AUGMENTATIONS, "help": "augmentations"},
-    "augment_symmetric": {**_AUGMENTATIONS, "help": "augmentations where distances are symmetric"},
+    "augment_symmetric": {**_N, "help": "augmentations where distances are symmetric"},
     "augment_asymmetric": {
-        **_AUGMENTATIONS,
+        **_N,
         "help": "the same where they are not; default: {cuda} on a GPU, as in the paper, and {cpu} "
         "on a CPU; with --protocol paper {cuda} on both".format(**ASYMMETRIC_AUGMENTATIONS),
     },
@@ -111,7 +107,7 @@ def add_options(parser: argparse._ActionsContainer, **options: Any) -> None:
             text = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
             text = text if len(text) < 60 else f"{len(default)} of them"
             told["help"] = "; ".join(filter(None, [told.get("help", ""), f"default: {text}"]))
-        parser.add_argument(f"--{name.replace('_', '-')}", *_OLD_NAMES.get(name, ()), **told)
+        parser.add_argument(f"--{name.replace('_', '-')}", **told)
 
 
 def add_report_options(

@@ -14,11 +14,17 @@ Numbers stand as printed, also where they contradict each other; ``slips`` says 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from spacevrp.bench.records import markdown_table
 from spacevrp.problems.errors import SpacevrpError
+
+if TYPE_CHECKING:
+    from spacevrp.model import ModelConfig
 
 TABLES = ("gaps", "large", "cvrplib", "ablations", "comparisons")
 # The references of the public sets that the paper compares with.
@@ -34,6 +40,10 @@ _STAND_INS = {
     "Compass": ("pyvrp", "ortools"),
     "ILS": ("pyvrp-approximate", "ortools"),
 }
+# Tables of ablations, what all of its models have in common, and the setting of the whole model.
+_ABLATIONS = ("representation", "pivots", "decoding")
+_SIZES = ("width", "layers", "feedforward")
+_WHOLE = {"pivots": 8, "furthest": True, "depot": True, "bidirectional": True, "wdad_heads": 3}
 
 
 @cache
@@ -88,3 +98,56 @@ def oracle(variant: str) -> str:
 def stand_ins(variant: str) -> tuple[str, ...]:
     """Solvers of ours that may take the part of that oracle, the closest first."""
     return _STAND_INS[oracle(variant)]
+
+
+# --------------------------------------------------------------------------------------- ablations
+
+
+def _setting_of(config: ModelConfig) -> dict[str, Any]:
+    """A model in the words of the paper's tables."""
+    named = config.representation == "identifiers"
+    return {
+        "pivots": 0 if named else config.pivots,
+        "furthest": not named and config.pivot_choice == "furthest",
+        "depot": not named and config.depot_seed,
+        "bidirectional": config.representation == "bidirectional",
+        "wdad_heads": config.heads if config.projections == "wdad" else 0,
+    }
+
+
+def ablation_gaps(config: ModelConfig) -> dict[str, float]:
+    """Variant -> what the paper prints for such a model; nothing where it has none."""
+    whole = type(config)()
+    if any(getattr(config, size) != getattr(whole, size) for size in _SIZES):
+        return {}
+    if config.projections == "wdad" and config.rank * config.heads != whole.rank * whole.heads:
+        return {}  # its single head has the rank of all three
+    ours = _setting_of(config)
+    rows = [row for name in _ABLATIONS for row in table("ablations")[name]]
+    return next((dict(row["gap"]) for row in rows if {**_WHOLE, **row["setting"]} == ours), {})
+
+
+def describe_setting(config: ModelConfig) -> str:
+    """How a model differs from the paper's."""
+    standard = asdict(type(config)())
+    changed = [f"{k} {v}" for k, v in config.to_dict().items() if v != standard[k]]
+    return ", ".join(changed) or "the paper's"
+
+
+def ablations_text(settings: Mapping[str, str]) -> str:
+    """The settings of models, and the paper's summary of its ablations."""
+    lines = "".join(f"- {name}: {text}\n" for name, text in settings.items())
+    cells = [
+        [
+            *(_mark(row["setting"][key]) for key in _WHOLE),
+            *(f"{row['average'][side]:.2f}" for side in ("symmetric", "asymmetric")),
+        ]
+        for row in table("ablations")["summary"]
+    ]
+    columns = ["pivots", "furthest", "depot", "bidirectional", "heads", "symmetric", "asymmetric"]
+    averages = markdown_table(columns, cells)
+    return f"\nSettings:\n\n{lines}\nThe paper's averages, in percent:\n\n{averages}"
+
+
+def _mark(value: Any) -> str:
+    return ("yes" if value is True else str(value)) if value else "no"

@@ -52,8 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         file={
             "metavar": "PATH",
             "type": Path,
-            "default": PACKAGED,
-            "help": "the references to read and to improve",
+            "help": "the references to read and to improve; default: those of the package",
         },
     )
     suite.add_options_of_runs(parser)
@@ -61,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show, or take in what is better and say what came of it."""
+    args.file = args.file or PACKAGED
     takes_in = args.extend or args.merge
     references = References() if takes_in and not args.file.exists() else References.load(args.file)
     if not takes_in:

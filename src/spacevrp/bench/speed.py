@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -135,12 +136,8 @@ def run(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class SpeedCase(Case):
-    """Instances that are solved again and again."""
+    """Instances that are solved again and again, as its key says."""
 
-    part: str = ""
-    problem: str = ""
-    threads: int = 1
-    repeats: int = 1
     wait: float = 0.0
 
     def solve(self, *, show: bool) -> Outcome:
@@ -150,14 +147,14 @@ class SpeedCase(Case):
         problems, solver = self.load(), self.model.solver
         wait_for_rest(self.wait)
         before = torch.get_num_threads()
-        torch.set_num_threads(self.threads)
+        torch.set_num_threads(self.key["threads"])
         try:
             warm_up(solver, problems, self.protocol)
-            if self.part != THOUSAND:
+            if self.key["part"] != THOUSAND:
                 # A GPU has to see the real sizes once, for kernels and memory; a CPU only wakes.
                 some = problems if solver.device.type == "cuda" else problems[:1]
                 solver.run(some, augmentations=self.augmentations, protocol=self.protocol)
-            done = [self.solve_once(problems, show=show) for _ in range(self.repeats)]
+            done = [self.solve_once(problems, show=show) for _ in range(self.key["repeats"])]
         finally:
             torch.set_num_threads(before)
         done.sort(key=lambda one: one.seconds)
@@ -170,22 +167,26 @@ def list_cases(args: argparse.Namespace, model: Model) -> list[SpeedCase]:
     for threads in args.threads:
         for part in args.part:
             count = args.count if args.count and part != "latency" else _COUNT[part][device]
-            repeats = args.repeats or _REPEATS[part]
             for problem, augmentations in _workloads(part, args, device):
-                key = {"part": part, "problem": problem, "size": args.size, "count": count}
-                key |= {"seed": args.seed, "threads": threads, "repeats": repeats}
-                about = {"part": part, "problem": problem, "threads": threads, "repeats": repeats}
+                key = {
+                    "part": part,
+                    "problem": problem,
+                    "size": args.size,
+                    "count": count,
+                    "seed": args.seed,
+                    "threads": threads,
+                    "repeats": args.repeats or _REPEATS[part],
+                }
                 cases.append(
                     SpeedCase(
                         label=f"{part}, {problem}",
                         key=key,
                         load=partial(instances, problem, args.size, count, args.seed),
-                        row=partial(row_of, size=args.size, augmentations=augmentations, **about),
+                        row=partial(row_of, key, augmentations),
                         model=model,
                         augmentations=augmentations,
                         protocol=args.protocol,
                         wait=args.wait,
-                        **about,
                     )
                 )
     return cases
@@ -214,17 +215,17 @@ def instances(problem: str, size: int, count: int, seed: int) -> list[Any]:
     return [one for name in SEEN_NAMES for one in generate(name, size, each, seed)]
 
 
-def row_of(outcome: Outcome, *, problem: str, size: int, **about: Any) -> SpeedRow:
+def row_of(key: Mapping[str, Any], augmentations: int, outcome: Outcome) -> SpeedRow:
     """The row of what was solved."""
     count, total = len(outcome.costs), outcome.seconds
     held = paper.table("gaps")
-    theirs = held["seconds"]["SPACE"].get(problem) if size == held["customers"] else None
+    printed = held["seconds"]["SPACE"].get(key["problem"])
+    theirs = printed if key["size"] == held["customers"] else None
     whole = total * _WHOLE / count
     return SpeedRow(
         **SolvedRow.told(outcome),
-        **about,
-        problem=problem,
-        size=size,
+        **{name: key[name] for name in ("part", "problem", "size", "threads", "repeats")},
+        augmentations=augmentations,
         instances=count,
         seconds_total=total,
         seconds_least=total if outcome.seconds_least is None else outcome.seconds_least,

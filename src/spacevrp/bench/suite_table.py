@@ -116,14 +116,9 @@ def _instance(line: Record) -> tuple[str, str]:
 def _rank(line: Record) -> Rank | None:
     """None where a run has no plan, or one that breaks a rule."""
     unserved = line.get("unserved") or 0
-    return (
-        None
-        if line["cost"] is None or not (line["complete"] or unserved)
-        else (
-            unserved,
-            line["cost"],
-        )
-    )
+    if line["cost"] is None or not (line["complete"] or unserved):
+        return None
+    return unserved, line["cost"]
 
 
 def _best_of(lines: Iterable[Record], *, fixed: bool) -> dict[tuple[str, str], Rank]:

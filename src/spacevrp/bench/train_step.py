@@ -53,10 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         layers={**one, "default": 12, "help": "of the encoder"},
         repeats={"default": 50, "help": "steps timed"},
         device="auto",
-        no_eager={
-            "action": "store_true",
-            "help": "leave out automatic differentiation, the slow way",
-        },
     )
     parser.add_argument("-o", "--output", metavar="JSON", type=Path, help="write the record here")
 
@@ -93,8 +89,7 @@ def run(args: argparse.Namespace) -> int:
             "random weights": measure_agreement(compared, device),
             DEFAULT_WEIGHTS: measure_agreement(compared, device, load_weights()[0]),
         }
-    if not args.no_eager:
-        record["eager_autograd"] = _eager(replace(base, batch=batches[0]), device, rows[0])
+    record["eager_autograd"] = _eager(replace(base, batch=batches[0]), device, rows[0])
     print(_table(record), end="")
     if args.output is not None:
         write_whole(args.output, json.dumps(record, indent=1).encode() + b"\n")
@@ -104,37 +99,34 @@ def run(args: argparse.Namespace) -> int:
 # ------------------------------------------------------------------------------------------ clocks
 
 
-class _Clock:
-    """Times pieces of work one after the other, by the device's own clock."""
+def _mark(device: torch.device) -> Any:
+    """A moment by the device's own clock."""
+    if device.type != "cuda":
+        return time.perf_counter()
+    event = torch.cuda.Event(enable_timing=True)
+    event.record()
+    return event
 
-    def __init__(self, device: torch.device) -> None:
-        self._on_gpu = device.type == "cuda"
 
-    def times(self, pieces: list[Piece], repeats: int) -> list[float]:
-        """Median milliseconds of each piece; the pieces run in turn."""
-        rounds = [self._round(pieces) for _ in range(repeats)]
-        return [statistics.median(column) for column in zip(*rounds, strict=True)]
-
-    def _round(self, pieces: list[Piece]) -> list[float]:
-        if not self._on_gpu:
-            marks = [time.perf_counter()]
-            for piece in pieces:
-                piece()
-                marks.append(time.perf_counter())
-            return [1000 * (after - before) for before, after in pairwise(marks)]
-        events = [torch.cuda.Event(enable_timing=True) for _ in range(len(pieces) + 1)]
-        events[0].record()
-        for piece, event in zip(pieces, events[1:], strict=True):
+def _times(device: torch.device, pieces: list[Piece], repeats: int) -> list[float]:
+    """Median milliseconds of each piece; the pieces run in turn."""
+    rounds = []
+    for _ in range(repeats):
+        marks = [_mark(device)]
+        for piece in pieces:
             piece()
-            event.record()
-        torch.cuda.synchronize()
-        return [a.elapsed_time(b) for a, b in pairwise(events)]
+            marks.append(_mark(device))
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+            rounds.append([before.elapsed_time(after) for before, after in pairwise(marks)])
+        else:
+            rounds.append([1000 * (after - before) for before, after in pairwise(marks)])
+    return [statistics.median(column) for column in zip(*rounds, strict=True)]
 
 
 def _peak(device: torch.device) -> float | None:
-    return (
-        round(torch.cuda.max_memory_allocated(device) / _GIB, 3) if device.type == "cuda" else None
-    )
+    on_gpu = device.type == "cuda"
+    return round(torch.cuda.max_memory_allocated(device) / _GIB, 3) if on_gpu else None
 
 
 def _new_step(config: TrainConfig, device: torch.device) -> TrainStep:
@@ -152,20 +144,19 @@ def _new_step(config: TrainConfig, device: torch.device) -> TrainStep:
 
 def _row(config: TrainConfig, device: torch.device, repeats: int) -> dict[str, Any]:
     """One line of the record."""
-    clock = _Clock(device)
     step, shards = _new_step(config, device), Shards(config, device)
     captured = device.type == "cuda"
     begun = time.perf_counter()
     whole = _whole_step(CapturedWork(step, shards) if captured else EagerWork(step, shards))
     whole()
     preparation = time.perf_counter() - begun
-    clock.times([whole], _WARM_UP)
-    (step_ms,) = clock.times([whole], repeats)
+    _times(device, [whole], _WARM_UP)
+    (step_ms,) = _times(device, [whole], repeats)
     peak = _peak(device)
     del whole  # and its graphs
     pieces = _captured_pieces(step, shards) if captured else _eager_pieces(step, shards)
-    clock.times(pieces, _WARM_UP)
-    breakdown = dict(zip(PARTS, clock.times(pieces, repeats), strict=True))
+    _times(device, pieces, _WARM_UP)
+    breakdown = dict(zip(PARTS, _times(device, pieces, repeats), strict=True))
     return {
         "batch": config.batch,
         "step_ms": round(step_ms, 4),
@@ -249,10 +240,9 @@ def _eager(config: TrainConfig, device: torch.device, row: dict[str, Any]) -> di
         naive_accumulate(step, batch, shards.problems[0], shards.trajectories)
         step.update()
 
-    clock = _Clock(device)
-    clock.times([whole], 1)
+    _times(device, [whole], 1)
     repeats = 5
-    (step_ms,) = clock.times([whole], repeats)
+    (step_ms,) = _times(device, [whole], repeats)
     return {
         "batch": config.batch,
         "step_ms": round(step_ms, 4),
@@ -275,12 +265,11 @@ def _table(record: dict[str, Any]) -> str:
             f"{row['batch']:>5}  {row['step_ms']:>7.2f}  {row['instances_per_second']:>11.0f}  "
             f"{'-' if peak is None else f'{peak:.2f}':>8}  {parts}"
         )
-    if "eager_autograd" in record:
-        slow = record["eager_autograd"]
-        lines.append(
-            f"autograd through the rollout, batch {slow['batch']}: {slow['step_ms']:.1f} ms, "
-            f"{slow['ratio']:.1f} times as long"
-        )
+    slow = record["eager_autograd"]
+    lines.append(
+        f"autograd through the rollout, batch {slow['batch']}: {slow['step_ms']:.1f} ms, "
+        f"{slow['ratio']:.1f} times as long"
+    )
     for weights, found in record.get("agreement", {}).items():
         lines.append(
             f"kernels, {weights}: {found['equal_greedy_choices']:.4%} of greedy choices equal, "

@@ -53,9 +53,7 @@ class Task:
     start: Sequence[Sequence[int]] | None = None
 
 
-def run_tasks(
-    tasks: Iterable[Task], jobs: int = 1, until: float | None = None
-) -> Iterator[tuple[Task, Outcome]]:
+def run_tasks(tasks: Iterable[Task], jobs: int = 1) -> Iterator[tuple[Task, Outcome]]:
     """Solve the tasks and yield each as it is done, in no particular order.
 
     Parameters
@@ -64,27 +62,17 @@ def run_tasks(
         Drawn one by one as a process becomes free, so they may be made on the way.
     jobs
         Processes. With 1 everything happens in this one.
-    until
-        A time of ``time.monotonic()``: what could not be done by then is not begun.
 
     A caller that stops listening, or is interrupted, ends the processes with what they are at.
     """
-    limited = tasks if until is None else _in_time(tasks, until)
     if jobs == 1:
-        for task in limited:
+        for task in tasks:
             yield task, _work(task)
     else:
-        for task, outcome in run_in_processes(iter(limited), jobs, _work):
+        for task, outcome in run_in_processes(iter(tasks), jobs, _work):
             if isinstance(outcome, Ended):
                 outcome = Failure(f"{task.solver} {outcome.message} on {task.problem.name}")
             yield task, outcome
-
-
-def _in_time(tasks: Iterable[Task], until: float) -> Iterator[Task]:
-    for task in tasks:
-        if time.monotonic() + task.seconds > until:
-            return
-        yield task
 
 
 def _work(task: Task) -> Outcome:
