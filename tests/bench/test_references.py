@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacevrp.bench import reference_plans, references, suite
+from spacevrp.bench import references, references_command, suite
 from spacevrp.bench.references import Reference, References, ReferenceSet, SetName
 from spacevrp.cli.main import main
 from spacevrp.generators import generate
@@ -125,7 +125,7 @@ def test_what_comes_with_the_package() -> None:
             if of_paper is not None:
                 assert best.cost <= of_paper.cost
                 assert of_paper.seconds == references.PAPER_SECONDS
-                assert of_paper.solver == reference_plans.paper_solver(name.variant)
+                assert of_paper.solver == references_command.paper_solver(name.variant)
     # Nothing is known of other sizes and seeds, and of instances beyond.
     assert references.best("CVRP", 2, size=21) == [None, None]
     assert references.paper_kind(VARIANTS["CVRP"], 2, seed=77) == [None, None]

@@ -16,8 +16,8 @@ import pytest
 
 from spacevrp import native
 from spacevrp.bench import paper, suite_methods
-from spacevrp.bench.reference_plans import merge
 from spacevrp.bench.references import References, SetName
+from spacevrp.bench.references_command import merge
 from spacevrp.bench.suite import Run, better, measure
 from spacevrp.bench.suite_days import KINDS, build_day
 from spacevrp.bench.suite_methods import FROM_NETWORK, SEARCH, Found, Item, Setting, methods
