@@ -19,18 +19,34 @@ from spacevrp.inference.geometry import SAME_GAP
 _MORE = 4
 _STEPS = 6
 _SWEEPS = 3
-# What is left of a column beside the longest one counts as rounding below this.
-_ROUNDING = 1e-10
+# What is left of a column beside the longest one counts as rounding below this, and so does a
+# singular value beside the largest: distances are float32.
+_ROUNDING, _LEAST_VALUE = 1e-10, 1e-6
 
 
-@library.custom_op("spacevrp::singular_features", mutates_args=())
 def singular_features(distance: Tensor, count: int) -> Tensor:
     """Rows of U sqrt(S) and of V sqrt(S) of every node, (B, N, 2 count).
 
     Distances (B, N, N) are 0 in padding. Of a matrix with fewer triples the rest is 0. A triple
     has the sign with which the cubes of U's entries add up to more than 0.
     """
-    # An operator of its own: compiled in one piece with a model it would take a minute to compile.
+    if torch.compiler.is_compiling():
+        return _operator(distance, count)
+    return _features(distance, count)
+
+
+# A compiled model holds it as it is: there are too many small operations to compile them.
+@library.custom_op("spacevrp::singular_features", mutates_args=())
+def _operator(distance: Tensor, count: int) -> Tensor:
+    return _features(distance, count)
+
+
+@_operator.register_fake
+def _(distance: Tensor, count: int) -> Tensor:
+    return distance.new_empty((distance.shape[0], distance.shape[1], 2 * count))
+
+
+def _features(distance: Tensor, count: int) -> Tensor:
     matrix = distance.double()
     size, nodes = matrix.shape[:2]
     found = min(count, nodes)
@@ -43,7 +59,7 @@ def singular_features(distance: Tensor, count: int) -> Tensor:
     order = length.argsort(dim=1, descending=True, stable=True)[:, :found]
     length = length.gather(1, order).unsqueeze(1)  # (B, 1, found)
     left = left.gather(2, order.unsqueeze(1).expand(-1, nodes, -1))
-    real = length > _ROUNDING * length[:, :, :1]
+    real = length > _LEAST_VALUE * length[:, :, :1]
     root = torch.where(real, length, 1.0).sqrt()
     sign = 1.0 - 2.0 * (left.pow(3).sum(dim=1, keepdim=True) < 0).to(left.dtype)
     left = torch.where(real, sign * left / root, 0.0)  # U sqrt(S)
@@ -52,11 +68,6 @@ def singular_features(distance: Tensor, count: int) -> Tensor:
     features[:, :, 0, :found] = left
     features[:, :, 1, :found] = right
     return features.flatten(2).to(distance.dtype)
-
-
-@singular_features.register_fake
-def _(distance: Tensor, count: int) -> Tensor:
-    return distance.new_empty((distance.shape[0], distance.shape[1], 2 * count))
 
 
 def _first_basis(matrix: Tensor, block: int) -> Tensor:
@@ -91,7 +102,7 @@ def _least(columns: Tensor) -> Tensor:
 def _unit(column: Tensor, least: Tensor) -> Tensor:
     """A column (B, N, 1) of length 1, or 0 where it is no longer than rounding."""
     square = column.square().sum(dim=1, keepdim=True)
-    return column * torch.where(square > least, square, torch.inf).rsqrt()
+    return column * square.masked_fill(square <= least, torch.inf).rsqrt()
 
 
 def _without(columns: Tensor, unit: Tensor) -> Tensor:
