@@ -157,6 +157,22 @@ def test_a_compiled_model_holds_them() -> None:
     torch.testing.assert_close(learns(model, compiled), learns(model, model))
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_captured_graph_holds_them() -> None:
+    matrix = torch.rand(4, 30, 30, device="cuda")
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        singular_features(matrix, 5)
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = singular_features(matrix, 5)
+    matrix.copy_(torch.rand_like(matrix))
+    graph.replay()
+    torch.testing.assert_close(found.cpu(), singular_features(matrix.cpu(), 5), rtol=0, atol=1e-5)
+
+
 def test_both_begin_with_the_same_random_weights() -> None:
     torch.manual_seed(5)
     one = SpaceModel(SMALL).state_dict()
