@@ -291,6 +291,7 @@ class GapTable:
             augment_symmetric=8,
             augment_asymmetric=None,
             starts=None,
+            beam_width=None,
             problems={"help": "only these, such as CVRP,TSP; default: the table's, and all files"},
             data={
                 "action": "append",
@@ -364,7 +365,7 @@ class GapTable:
             model=model,
             augmentations=augmentations,
             protocol=args.protocol,
-            options={"starts": args.starts, "sample": args.sample},
+            options={name: getattr(args, name) for name in ("starts", "sample", "beam_width")},
         )
 
     def paper_gap(self, source: Source, model: Model, augmentations: int) -> float | None:

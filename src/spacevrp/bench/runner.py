@@ -274,7 +274,7 @@ class Case:
     model: Model
     augmentations: int
     protocol: str
-    options: Mapping[str, Any] = field(default_factory=dict)  # ``starts`` and ``sample``
+    options: Mapping[str, Any] = field(default_factory=dict)  # further ones of the solver
 
     def solve(self, *, show: bool) -> Outcome:
         """Solve them, after a warm-up."""
@@ -285,7 +285,7 @@ class Case:
     def solve_once(self, problems: Sequence[Problem], *, show: bool) -> Outcome:
         """Solve them."""
         names = {"starts": "start_nodes", "sample": "num_samples"}  # the solver's
-        told = {names[name]: value for name, value in self.options.items()}
+        told = {names.get(name, name): value for name, value in self.options.items()}
         told |= {"protocol": self.protocol, "policy_heads": self.model.heads}
         return solve_set(self.model.solver, problems, self.augmentations, show=show, **told)
 
