@@ -98,7 +98,8 @@ def test_the_reference_is_the_one_the_paper_compares_with(tmp_path: Path) -> Non
 
 def test_a_row_holds_the_referees_costs(tiny_model: SpaceModel) -> None:
     problems = generate("CVRP", 8, 3)
-    plans = Solver(tiny_model, "cpu").solve(problems, augment=2, improve=False)
+    run = Solver(tiny_model, "cpu").run(problems, augmentations=2, protocol="network")
+    plans = run.results
     paid = [judge(p, plan.routes).cost for p, plan in zip(problems, plans, strict=True)]
     reference = np.array([0.5, 0.8, 1.0]) * paid
     row = measure(tiny_model, problems, known(*reference), [None] * 3, augmentations=2)

@@ -52,7 +52,7 @@ def test_times_are_those_of_the_median_repeat_without_the_warm_up(tiny_model: Sp
     assert (row.seconds_host, row.seconds_model, row.seconds_referee) == (2.0, 6.0, 4.0)
     assert (row.seconds_total, row.seconds_least) == (12.0, 9.0)  # of 9, 12 and 15
     assert row.instances_per_second == 0.5
-    plans = solver.solve(problems, augment=2, improve=False)
+    plans = solver.run(problems, augmentations=2, protocol="network").results
     assert row.cost == pytest.approx(np.mean([plan.cost for plan in plans]))
     assert (row.violations, row.instances) == (0, 6)
 

@@ -16,13 +16,13 @@ from tqdm import tqdm
 from spacevrp.engines.devices import wants_gpu
 from spacevrp.engines.progress import ShowProgress
 from spacevrp.inference.weights import bundled_weights
-from spacevrp.many.digests import file_digest
 from spacevrp.many.engines import LOCAL, LocalEngine, Lost, Task, WorkEngine, is_ray
 from spacevrp.many.rows import SOLVED, Row, failed_row
 from spacevrp.many.sources import Sources, gather
 from spacevrp.many.store import RowFormat, Store, shortened
 from spacevrp.many.worker import WorkerSettings, package_version
 from spacevrp.problems.conversion import as_whole, show
+from spacevrp.problems.digests import file_digest
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.solver import SolveParams

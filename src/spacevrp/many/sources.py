@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 
 from spacevrp.formats.files import fail, unreadable
 from spacevrp.formats.npz import NpzBatch
-from spacevrp.many.digests import file_digest, problem_digest
 from spacevrp.many.tables import InstanceTable
+from spacevrp.problems.digests import file_digest, problem_digest
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.problem import Problem, as_problems, is_one

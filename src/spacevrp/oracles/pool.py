@@ -5,7 +5,6 @@ Processes solve one instance after another, and give back each result at once.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,14 +13,13 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import numpy as np
 from tqdm import tqdm
 
 from spacevrp.oracles.base import OracleResult
 from spacevrp.oracles.choice import AUTO, choose_oracle, make_oracle
+from spacevrp.problems.digests import problem_digest
 from spacevrp.problems.errors import InfeasibleError, SolutionError, SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.relations import present_relations
 from spacevrp.problems.solution import Solution
 from spacevrp.processes import AnsweringProcess, ProcessEnded
 from spacevrp.writing import append_line, read_lines
@@ -138,7 +136,6 @@ def _answer_by(work: Callable[[T], Any]) -> Callable[[T], Any]:
     return work
 
 
-_RULES_OF_NODES = ("closed", "release", "setup", "travel_times")
 Plans = Sequence[Sequence[Sequence[int]] | None]
 
 
@@ -250,45 +247,5 @@ def task_key(
     problem: Problem, solver: str, seconds: float, seed: int, start: Sequence[Sequence[int]] | None
 ) -> str:
     """Names an instance by its content, and how it is to be solved."""
-    digest = hashlib.sha256()
-    held = [problem.distances]
-    if problem.durations is not problem.distances:
-        held.append(problem.durations)
-    for distances in held:
-        metric = distances.metric if distances.coordinates is not None else None
-        content = distances.matrix() if metric is None else distances.coordinates
-        digest.update(repr(metric).encode() + np.ascontiguousarray(content).tobytes())
-    for values in (
-        problem.demand,
-        problem.windows,
-        problem.service,
-        problem.prize,
-        problem.penalty,
-        problem.revealed_prize,
-    ):
-        digest.update(b"-" if values is None else values.tobytes())
-    rest = (
-        problem.depots,
-        problem.capacity,
-        problem.load_rule,
-        problem.max_length,
-        problem.open_routes,
-        problem.backhaul_last,
-        problem.min_prize,
-        problem.maximise_prize,
-        problem.pairs,
-        problem.max_routes,
-        None if start is None else [list(route) for route in start],
-    )
-    digest.update(repr(rest).encode())
-    if problem.has_own_fleet:
-        own = (problem.vehicles, problem.loads.tolist(), problem.capacities)
-        digest.update(repr(own).encode())
-    for name in (*_RULES_OF_NODES, *present_relations(problem)):
-        value = getattr(problem, name)
-        if name == "travel_times":
-            value = tuple((moment, matrix.tolist()) for moment, matrix in value)
-        value = value.tolist() if isinstance(value, np.ndarray) else value
-        if value:
-            digest.update(f"{name}{value!r}".encode())
-    return f"{digest.hexdigest()[:32]}-{solver}-{seconds:g}s-{seed}"
+    plan = () if start is None else ([list(route) for route in start],)
+    return f"{problem_digest(problem, *plan)}-{solver}-{seconds:g}s-{seed}"

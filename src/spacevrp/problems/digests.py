@@ -23,10 +23,13 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()[:_DIGITS]
 
 
-def problem_digest(problem: Problem) -> str:
-    """Of every field of a problem, so that one that is added later counts as well."""
+def problem_digest(problem: Problem, *more: Any) -> str:
+    """Of every field of a problem, so that one that is added later counts as well.
+
+    ``more`` counts, too.
+    """
     digest = hashlib.sha256()
-    for piece in _pieces(problem):
+    for piece in (part for value in (problem, *more) for part in _pieces(value)):
         digest.update(len(piece).to_bytes(8, "little") + piece)
     return digest.hexdigest()[:_DIGITS]
 
