@@ -315,14 +315,22 @@ class GapTable:
             {**model.told, "label": model.label, "config": model.config.to_dict()}
             for model in models
         ]
-        solver, weights = models[0].solver, told if len(told) > 1 else models[0].told
         record = new_record(
-            *(self.name, solver, weights, args.protocol, args.policy_heads),
+            self.name,
+            models[0].solver,
+            told if len(told) > 1 else models[0].told,
+            args.protocol,
+            args.policy_heads,
             seed=args.seed,
             sample=args.sample,
         )
         report = Report(
-            *(self.name, self.title, GapRow, NOTES + self.notes, record, args),
+            name=self.name,
+            title=self.title,
+            row_type=GapRow,
+            notes=NOTES + self.notes,
+            record=record,
+            args=args,
             summary=summary,
             averages=averages,
             below=partial(self.below, args=args),

@@ -101,7 +101,12 @@ def run(args: argparse.Namespace) -> int:
     (model,) = load_models(args)
     record = new_record("scaling", model.solver, model.told, args.protocol, seed=args.seed)
     report = Report(
-        *("scaling", "Time and memory against the size", ScalingRow, _NOTES, record, args),
+        name="scaling",
+        title="Time and memory against the size",
+        row_type=ScalingRow,
+        notes=_NOTES,
+        record=record,
+        args=args,
         summary=lambda rows: exponents_text(exponents(rows)),
         figures=lambda rows: {"exponents": exponents(rows)},
     )
@@ -166,22 +171,21 @@ def exponents(rows: Sequence[ScalingRow]) -> dict[str, dict[str, float]]:
             for row in sorted(rows, key=lambda row: row.size)
             if (value := getattr(row, name)) is not None and value > 0
         ]
-        if len({x for x, _ in points}) < 2:
+        if len(points) < 2:
             continue
         slope = statistics.linear_regression(*zip(*points, strict=True)).slope
         (x0, y0), (x1, y1) = points[-2:]
-        found[name] = {"fitted": round(slope, 3)}
-        if x1 > x0:
-            found[name]["last"] = round((y1 - y0) / (x1 - x0), 3)
+        found[name] = {"fitted": round(slope, 3), "last": round((y1 - y0) / (x1 - x0), 3)}
     return found
 
 
 def exponents_text(found: dict[str, dict[str, float]]) -> str:
     """One line for each thing that grows."""
-    lines = []
-    for name, slopes in found.items():
-        last = f"; {slopes['last']:.2f} between the two largest" if "last" in slopes else ""
-        lines.append(f"- {GROWING[name]} grows like n to the power {slopes['fitted']:.2f}{last}")
+    lines = [
+        f"- {GROWING[name]} grows like n to the power {slopes['fitted']:.2f}; {slopes['last']:.2f} "
+        "between the two largest"
+        for name, slopes in found.items()
+    ]
     return "\n".join(lines)
 
 

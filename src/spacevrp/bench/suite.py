@@ -71,7 +71,7 @@ def add_options_of_runs(parser: argparse.ArgumentParser, suite: str | None = Non
         },
         seeds={**number, "help": "runs of each instance"},
         count={"help": "instances of each class that are generated"},
-        size={"help": "customers of suites of all variants; default: 100"},
+        size={"help": "customers of generated variants; default: those of the suite"},
         solvers={
             **patterns,
             "help": "only these of the suite's, such as 'spacevrp*,pyvrp', or others by name: "
@@ -132,9 +132,15 @@ def run(args: argparse.Namespace) -> int:
         "versions": sorted({f"{line['solver']} {line['version']}" for line in found}),
         "machine": {"processor": "; ".join(sorted({line["processor"] for line in found}))},
     }
-    notes = notes_of(rows, suite)
     report = Report(
-        *(args.suite, suite.title, Row, notes, record, args), summary, below=compare_solvers
+        name=args.suite,
+        title=suite.title,
+        row_type=Row,
+        notes=notes_of(rows, suite),
+        record=record,
+        args=args,
+        summary=summary,
+        below=compare_solvers,
     )
     report.add(*rows)
     return report.finish()
