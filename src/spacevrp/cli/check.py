@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.cli.instances import add_instances, name_roundings, read_instances
+from spacevrp.cli.instances import add_instances, judge_plans, name_roundings, read_instances
 from spacevrp.problems.plan_text import count
 
 if TYPE_CHECKING:
-    from spacevrp.formats import SolvedInstance
     from spacevrp.problems.problem import Problem
-    from spacevrp.problems.referee import Verdict
     from spacevrp.problems.solution import Solution
 
 FEASIBLE, NOT_FEASIBLE = 0, 1
@@ -31,14 +29,14 @@ class _Finding:
     ``units`` are those in which such files may state costs.
     """
 
-    verdict: Verdict
+    solution: Solution
     claimed: float | None
     units: tuple[float, ...] = (1.0,)
 
     @property
     def unit(self) -> float | None:
         """In which of the units the claim is right; None for none of them."""
-        cost = self.verdict.cost
+        cost = self.solution.cost
         allowed = _COST_ABSOLUTE + _COST_RELATIVE * abs(cost)
         for unit in self.units:
             claimed = cost if self.claimed is None else self.claimed * unit
@@ -52,14 +50,14 @@ class _Finding:
 
     @property
     def is_right(self) -> bool:
-        return self.verdict.feasible and not self.claim_is_wrong
+        return self.solution.feasible and not self.claim_is_wrong
 
     def complaints(self) -> list[str]:
         """Everything wrong with it, in words."""
-        messages = [violation.message for violation in self.verdict.violations]
+        messages = [violation.message for violation in self.solution.violations]
         if self.claimed is not None and self.claim_is_wrong:
             messages.append(
-                f"the solution claims {_write(self.claimed)}, costs {_write(self.verdict.cost)}"
+                f"the solution claims {_write(self.claimed)}, costs {_write(self.solution.cost)}"
             )
         return messages
 
@@ -93,7 +91,11 @@ def run(args: argparse.Namespace) -> int:
     problems = read_instances(args, lenient=True)
     # A .sol lists customers only, and a plan may call nodes by their ids: the instances know more.
     plans = read_solution(args.solution, problems).instances
-    findings = _judge_all(args.solution, problems, plans)
+    judged = judge_plans(args.solution, problems, [plan.routes for plan in plans])
+    findings = [
+        _Finding(solution, plan.cost, plan.units)
+        for solution, plan in zip(judged, plans, strict=False)
+    ]
     disagreement = None
     if len(problems) != len(plans):
         disagreement = (
@@ -104,49 +106,18 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         record = _as_record(problems, findings, disagreement, all_right)
         if args.plan:
-            for entry, solution in zip(
-                record["instances"], _solutions(problems, plans), strict=True
-            ):
+            for entry, solution in zip(record["instances"], judged, strict=True):
                 entry["plan"] = solution.to_dict()
         print(json.dumps(record, indent=2))
     else:
         if args.plan:
-            for number, solution in enumerate(_solutions(problems, plans)):
+            for number, solution in enumerate(judged):
                 label = problems[number].name or f"instance {number}"
                 print(f"{label}: {solution}")
         lines = _as_lines(findings, disagreement, all_right)
         lines[-1] += name_roundings(problems)
         print("\n".join(lines))
     return FEASIBLE if all_right else NOT_FEASIBLE
-
-
-def _judge_all(
-    path: Path,
-    problems: Sequence[Problem],
-    plans: Sequence[SolvedInstance],
-) -> list[_Finding]:
-    """Judge instance by instance; where the numbers of instances differ, as many as have both."""
-    from spacevrp.problems.errors import SolutionError
-    from spacevrp.problems.referee import judge
-
-    findings = []
-    for number, (problem, plan) in enumerate(zip(problems, plans, strict=False)):
-        try:
-            verdict = judge(problem, plan.routes)
-        except SolutionError as error:
-            where = f"{path}, instance {number}" if len(plans) > 1 else str(path)
-            raise SolutionError(f"{where}: {error}") from None
-        findings.append(_Finding(verdict, plan.cost, plan.units))
-    return findings
-
-
-def _solutions(problems: Sequence[Problem], plans: Sequence[SolvedInstance]) -> list[Solution]:
-    from spacevrp.problems.solution import Solution
-
-    return [
-        Solution.judged(problem, plan.routes)
-        for problem, plan in zip(problems, plans, strict=False)
-    ]
 
 
 def _as_record(
@@ -160,15 +131,15 @@ def _as_record(
     instances = [
         {
             "variant": problem.variant_name,
-            "cost": _finite(finding.verdict.cost),
+            "cost": _finite(finding.solution.cost),
             "claimed_cost": _finite(finding.claimed),
             "cost_agrees": not finding.claim_is_wrong,
             "cost_unit": finding.unit,
             "rounding": name_rounding(problem),
-            "feasible": finding.verdict.feasible,
+            "feasible": finding.solution.feasible,
             "violations": [
                 {"code": v.code, "message": v.message, "route": v.route, "node": v.node}
-                for v in finding.verdict.violations
+                for v in finding.solution.violations
             ],
         }
         for problem, finding in zip(problems, findings, strict=False)
@@ -183,14 +154,14 @@ def _as_lines(findings: Sequence[_Finding], disagreement: str | None, all_right:
         stated = ""
         if finding.claimed is not None and finding.unit not in (None, 1.0):
             stated = f" (stated as {_write(finding.claimed)}, in units of {finding.unit:g})"
-        lines.append(f"{prefix}cost {_write(finding.verdict.cost)}{stated}")
+        lines.append(f"{prefix}cost {_write(finding.solution.cost)}{stated}")
         lines += [f"{prefix}{complaint}" for complaint in finding.complaints()]
     if disagreement is not None:
         lines.append(disagreement)
     if all_right:
         lines.append("feasible" if len(findings) == 1 else _summarise_many(findings))
     elif len(findings) == 1 and disagreement is None:
-        broken = len(findings[0].verdict.violations)
+        broken = len(findings[0].solution.violations)
         lines.append(
             f"not feasible: {count(broken, 'violation')}"
             if broken
@@ -202,13 +173,13 @@ def _as_lines(findings: Sequence[_Finding], disagreement: str | None, all_right:
 
 
 def _summarise_many(findings: Sequence[_Finding]) -> str:
-    feasible = sum(finding.verdict.feasible for finding in findings)
+    feasible = sum(finding.solution.feasible for finding in findings)
     summary = f"{feasible} of {count(len(findings), 'instance')} feasible"
     wrong_claims = sum(finding.claim_is_wrong for finding in findings)
     if wrong_claims:
         summary += f", {count(wrong_claims, 'wrong cost')}"
     if findings:
-        mean = math.fsum(finding.verdict.cost for finding in findings) / len(findings)
+        mean = math.fsum(finding.solution.cost for finding in findings) / len(findings)
         summary += f", mean cost {_write(mean)}"
     return summary
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacevrp.arguments import at_least
-from spacevrp.cli.instances import add_instances, read_instances
+from spacevrp.cli.instances import add_instances, judge_plans, read_instances, read_plans
 
 if TYPE_CHECKING:
     from spacevrp.problems.explanation import Explanation
@@ -54,7 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Explain and print."""
     problems = read_instances(args, lenient=True)
-    plans = _solved(args, problems) if args.solution is None else _read(args, problems)
+    if args.solution is None:
+        plans = _solved(args, problems)
+    else:
+        plans = [plan.routes for plan in read_plans(args.solution, problems)]
     explanations = _explain(args, problems, plans)
     if args.format == "json":
         instances = [explanation.to_dict() for explanation in explanations]
@@ -66,20 +69,6 @@ def run(args: argparse.Namespace) -> int:
             label = f"instance {number}" + (f" ({name})" if name else "")
             print(f"{label}: {explanation}" if len(problems) > 1 else explanation)
     return COMPLETE if all(one.complete for one in explanations) else NOT_COMPLETE
-
-
-def _read(args: argparse.Namespace, problems: Sequence[Problem]) -> list[Routes]:
-    """The plans of the file, one for each instance."""
-    from spacevrp.formats import read_solution
-    from spacevrp.problems.errors import SolutionError
-
-    plans = read_solution(args.solution, problems).instances
-    if len(plans) != len(problems):
-        raise SolutionError(
-            f"{args.solution}: expected a plan for each of {len(problems)} instances of "
-            f"{args.file}, received {len(plans)}"
-        )
-    return [plan.routes for plan in plans]
 
 
 def _solved(args: argparse.Namespace, problems: list[Problem]) -> list[Routes]:
@@ -98,17 +87,10 @@ def _explain(
     """One after the other, with a bar over the customers who are left out."""
     from tqdm import tqdm
 
-    from spacevrp.problems.errors import SolutionError
     from spacevrp.problems.explanation import explain
-    from spacevrp.problems.referee import judge
 
-    left_out = 0
-    for number, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
-        try:
-            left_out += sum(v.code == "visit" for v in judge(problem, plan).violations)
-        except SolutionError as error:
-            where = f"{args.solution}, instance {number}" if len(plans) > 1 else args.solution
-            raise SolutionError(f"{where}: {error}") from None
+    judged = judge_plans(args.solution, problems, plans)
+    left_out = sum(v.code == "visit" for one in judged for v in one.violations)
     # None: tqdm itself looks whether stderr is a terminal.
     disable = True if args.quiet else None
     with tqdm(total=left_out, unit=" customers", leave=False, disable=disable, delay=0.5) as bar:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from spacevrp.problems.roundings import ROUNDINGS
 
 if TYPE_CHECKING:
+    from spacevrp.formats import SolvedInstance
     from spacevrp.problems.problem import Problem
+    from spacevrp.problems.solution import Solution
 
 _TIME_UNITS = ("s", "min", "h")
 
@@ -64,6 +66,36 @@ def read_instances(args: argparse.Namespace, *, lenient: bool = False) -> list[P
             )
             problems += [content] if isinstance(content, Problem) else content
     return problems
+
+
+def read_plans(path: Path, problems: Sequence[Problem]) -> tuple[SolvedInstance, ...]:
+    """The plans of a file, one for each instance."""
+    from spacevrp.formats import read_solution
+    from spacevrp.problems.errors import SolutionError
+
+    plans = read_solution(path, problems).instances
+    if len(plans) != len(problems):
+        raise SolutionError(
+            f"{path}: expected a plan for each of {len(problems)} instances, received {len(plans)}"
+        )
+    return plans
+
+
+def judge_plans(
+    path: Path, problems: Sequence[Problem], routes: Sequence[Sequence[Sequence[int]]]
+) -> list[Solution]:
+    """Judge plans one by one, as many as there are of both; an error says where it is."""
+    from spacevrp.problems.errors import SolutionError
+    from spacevrp.problems.solution import Solution
+
+    judged = []
+    for number, (problem, plan) in enumerate(zip(problems, routes, strict=False)):
+        try:
+            judged.append(Solution.judged(problem, plan))
+        except SolutionError as error:
+            where = f"{path}, instance {number}" if len(routes) > 1 else str(path)
+            raise SolutionError(f"{where}: {error}") from None
+    return judged
 
 
 def name_roundings(problems: Sequence[Problem]) -> str:

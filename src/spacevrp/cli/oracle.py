@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.arguments import above, at_least
-from spacevrp.cli.instances import add_instances, read_instances
-from spacevrp.problems.errors import SolutionError
+from spacevrp.cli.instances import add_instances, read_instances, read_plans
 from spacevrp.writing import check_target, write_whole
 
 if TYPE_CHECKING:
@@ -73,7 +72,10 @@ def run(args: argparse.Namespace) -> int:
     from spacevrp.oracles import OracleResult, solve_many
 
     problems = read_instances(args)
-    starts = None if args.start is None else _read_starts(args.start, problems)
+    starts: list[Any] | None = None
+    if args.start is not None:
+        # An entry without routes stands for an instance that had no plan.
+        starts = [plan.routes or None for plan in read_plans(args.start, problems)]
     if args.output is not None:
         check_target(args.output, ".json")
     began = time.perf_counter()
@@ -100,21 +102,6 @@ def run(args: argparse.Namespace) -> int:
             failed = True
             print(f"spacevrp: instance {number}: {result.message}", file=sys.stderr)
     return NOT_SOLVED if failed else SOLVED
-
-
-# ------------------------------------------------------------------------------------ before work
-
-
-def _read_starts(path: Path, problems: Sequence[Problem]) -> list[Any]:
-    from spacevrp.formats import read_solution
-
-    plans = read_solution(path, problems).instances
-    if len(plans) != len(problems):
-        raise SolutionError(
-            f"{path}: expected a plan for each of {len(problems)} instances, received {len(plans)}"
-        )
-    # An entry without routes stands for an instance that had no plan.
-    return [plan.routes or None for plan in plans]
 
 
 def _record_path(output: Path) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacevrp.arguments import at_least
-from spacevrp.cli.instances import add_instances, read_instances
+from spacevrp.cli.instances import add_instances, judge_plans, read_instances
 from spacevrp.problems.errors import FormatError, SolutionError, SpacevrpError
 from spacevrp.writing import check_target, replacing
 
@@ -49,7 +49,6 @@ def run(args: argparse.Namespace) -> int:
     # Imported here, so that help stays instant.
     from spacevrp.formats import read_solution
     from spacevrp.plots.pictures import check_picture, save_picture
-    from spacevrp.problems.solution import Solution
 
     drawn = args.file if args.solution is None else args.solution
     output = args.output or Path(drawn.name).with_suffix(".html")
@@ -68,10 +67,7 @@ def run(args: argparse.Namespace) -> int:
             raise SolutionError(
                 f"{args.solution}: expected a plan of instance {args.index}, received {len(plans)}"
             )
-        try:
-            solution = Solution.judged(problem, plans[args.index].routes)
-        except SolutionError as error:
-            raise SolutionError(f"{args.solution}: {error}") from None
+        (solution,) = judge_plans(args.solution, [problem], [plans[args.index].routes])
     with replacing(output) as temporary:
         save_picture(temporary, problem, solution, args.kind)
     print(output)
