@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import math
@@ -18,7 +19,7 @@ from spacevrp import native
 from spacevrp.bench import paper, suite_methods
 from spacevrp.bench.references import References, SetName
 from spacevrp.bench.references_command import merge
-from spacevrp.bench.suite import Run, better, measure
+from spacevrp.bench.suite import Run, _Lines, better, line_of, measure
 from spacevrp.bench.suite_days import KINDS, build_day
 from spacevrp.bench.suite_methods import FROM_NETWORK, SEARCH, Found, Item, Setting, methods
 from spacevrp.bench.suite_table import compare_solvers, table
@@ -268,6 +269,21 @@ def test_a_suite_goes_on_where_it_was_and_makes_tables_of_its_lines(tmp_path: Pa
     record = json.loads((folder / "pyvrp.json").read_text(encoding="utf-8"))
     assert [row["solver"] for row in record["rows"]] == ["spacevrp", "pyvrp"]
     assert all(row["gap"] == pytest.approx(-400 / 18) for row in record["rows"])
+
+
+@compiled
+def test_a_line_of_another_device_is_not_taken_for_this_ones(tmp_path: Path) -> None:
+    (problem,) = generate("CVRP", 8, 1, 1)
+    instance = Instance("small", "a", 8, partial(Item, problem))
+    here = Run("small", instance, "spacevrp", "1", 1)
+    there = replace(here, device="cuda")
+    lines = _Lines(argparse.Namespace(output=tmp_path, suite="small"))
+    lines.keep(line_of(there, Item(problem), Found(None, 0.0)))
+    assert lines.get(here) is None
+    assert lines.get(there) is not None
+    line = line_of(here, Item(problem), Found(None, 0.0))
+    lines.keep({name: line[name] for name in line if name not in ("device", "weights")})
+    assert lines.get(here) is not None  # as older lines are
 
 
 @compiled

@@ -14,7 +14,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -170,17 +170,16 @@ class Run:
     @property
     def subject(self) -> dict[str, Any]:
         """What tells it from all other runs."""
-        told: dict[str, Any] = {
+        return {
             "suite": self.suite,
             "class": self.instance.problem_class,
             "instance": self.instance.name,
             "solver": self.solver,
             "limit": self.limit,
             "seed": self.seed,
+            "device": self.device,
+            "weights": self.weights,
         }
-        # Where nothing is said of them, they are the usual ones.
-        told |= {} if self.device == "cpu" else {"device": self.device}
-        return told | ({} if self.weights is None else {"weights": self.weights})
 
 
 def _runs(suite: Suite, args: argparse.Namespace) -> Iterator[Run]:
@@ -277,22 +276,21 @@ def _told(line: Mapping[str, Any]) -> str:
 def measure(run: Run) -> dict[str, Any]:
     """Solve one instance, and say what came of it."""
     item = run.instance.load()
-    _load_libraries(run.solver)
+    setting = Setting(run.seconds, SUITES[run.suite].whole, run.device, run.weights)
+    _load_libraries(run.solver, replace(setting, seconds=0.1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         neighbours = Neighbours()
-        whole = SUITES[run.suite].whole
-        setting = Setting(run.seconds, whole, run.device, run.weights)
         found = methods()[run.solver].solve(item, setting, run.seed)
         return {**line_of(run, item, found), "others": neighbours.busy()}
 
 
 @cache
-def _load_libraries(solver: str) -> None:
+def _load_libraries(solver: str, setting: Setting) -> None:
     """Weights, too, by a tiny instance."""
     from spacevrp.generators import generate
 
-    methods()[solver].solve(Item(generate("CVRP", 10)[0]), Setting(0.1), 1)
+    methods()[solver].solve(Item(generate("CVRP", 10)[0]), setting, 1)
 
 
 def line_of(run: Run, item: Item, found: Found) -> dict[str, Any]:
@@ -329,9 +327,9 @@ def better(run: Run, item: Item, found: Found) -> dict[str, Any] | None:
     if not SUITES[run.suite].keeps and not (ours and known is not None and plan.cost < known):
         return None
     solver = OURS if ours else run.solver
-    key = task_key(problem, solver, run.seconds, 0, None)
+    key = task_key(problem, solver, run.seconds, run.seed, None)
     result = OracleResult(plan, solver, methods()[run.solver].version(), found.seconds, plan.cost)
-    return as_line(Task(0, key, problem, solver, run.seconds, 0), result)
+    return as_line(Task(0, key, problem, solver, run.seconds, run.seed), result)
 
 
 # ------------------------------------------------------------------------------------------- lines
@@ -355,7 +353,9 @@ class _Lines:
     def get(self, run: Run) -> dict[str, Any] | None:
         """The line of the same run by the same version."""
         wanted = {**run.subject, "version": methods()[run.solver].version()}
-        return next((one for one in self._held if wanted.items() <= one.items()), None)
+        # Older lines do not say what was usual then.
+        usual = {"device": "cpu", "weights": None}
+        return next((one for one in self._held if wanted.items() <= {**usual, **one}.items()), None)
 
     def keep(self, line: dict[str, Any]) -> None:
         """Add a line; a plan that is better than a reference goes to a file of its own."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacevrp.plots.style import require_matplotlib
+from spacevrp.plots.style import BLUE, SKY, VERMILION, new_figure, require_matplotlib, tidy
 from spacevrp.problems.errors import FormatError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 LOG = "log.csv"
 _COST, _BEST = "cost/", "best/"
 _COLUMNS = 4
-_MEAN, _LOW, _OTHER, _QUIET = "#1f77b4", "#9fc5e8", "#e4572e", "#9aa3a8"
 
 Columns = Mapping[str, Sequence[float]]
 
@@ -52,23 +51,21 @@ def read_log(path: str | Path) -> dict[str, list[float]]:
 def plot_training(columns: Columns) -> Figure:
     """One small picture a problem, then the gradient norm and the factor of the rates."""
     require_matplotlib()
-    from matplotlib.figure import Figure
-
     problems = [name.removeprefix(_COST) for name in columns if name.startswith(_COST)]
     count = len(problems) + 2
     rows = math.ceil(count / _COLUMNS)
-    figure = Figure(figsize=(3.4 * _COLUMNS, 2.3 * rows), layout="constrained")
+    figure = new_figure(3.4 * _COLUMNS, 2.3 * rows)
     grid = figure.subplots(rows, _COLUMNS, squeeze=False).flatten()
     step = columns["step"]
     for axes, problem in zip(grid, problems, strict=False):
-        _draw(axes, step, columns[_COST + problem], _MEAN, "mean")
+        _draw(axes, step, columns[_COST + problem], BLUE, "mean")
         if _BEST + problem in columns:
-            _draw(axes, step, columns[_BEST + problem], _LOW, "best of an instance")
+            _draw(axes, step, columns[_BEST + problem], SKY, "best of an instance")
         axes.set_title(f"{problem}: cost", fontsize=10)
     norm, rate = grid[len(problems)], grid[len(problems) + 1]
-    _draw(norm, step, columns["gradient_norm"], _OTHER, "norm")
+    _draw(norm, step, columns["gradient_norm"], VERMILION, "norm")
     norm.set_title("gradient norm", fontsize=10)
-    _draw(rate, step, columns["rate_factor"], _OTHER, "factor")
+    _draw(rate, step, columns["rate_factor"], VERMILION, "factor")
     rate.set_ylim(bottom=0.0)
     rate.set_title("factor of the rates", fontsize=10)
     for axes in grid[count:]:
@@ -95,6 +92,4 @@ def _draw(
         label=label,
     )
     axes.set_xlim(0.0, max(step[-1], 1.0))
-    axes.grid(color=_QUIET, alpha=0.25, lw=0.5)
-    axes.tick_params(labelsize=7)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes)
