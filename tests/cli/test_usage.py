@@ -67,7 +67,7 @@ USAGE = [
     ("solve short.json --time 5s --protocol paper",
      "protocol: expected default with a time"),
     ("explain short.json absent.json", "absent.json: cannot be read"),
-    ("explain short.json two.json", "two.json: expected a plan for each of 1 instances, received 2"),
+    ("explain short.json two.json", "expected a plan for each of 1 instances, received 2"),
     ("explain short.json wrong.json",
      "wrong.json: route 1, position 2: expected a node from 0"),
     ("explain short.json --format vroom", "invalid choice: 'vroom'"),

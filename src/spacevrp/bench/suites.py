@@ -273,7 +273,7 @@ SUITES: dict[str, Suite] = {
         keeps=True,
     ),
     "paper-oracles": Suite(
-        "Costs by the paper's kind of oracle",
+        "Costs by the paper-protocol oracles",
         partial(_generated, _VARIANTS),
         (f"{references.PAPER_SECONDS:g}",),
         _paper_line,
