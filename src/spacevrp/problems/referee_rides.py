@@ -1,0 +1,302 @@
+"""When things happen on a route whose rides are limited: the referee's timetable, with breaks.
+
+Written from the definition in ``docs/concepts/pairs.md``. Once it is said before which stop each
+break is taken, every rule bounds one moment from below by another, by more where that is later: no
+stop begins before the one before it and the way allow, no pickup before its delivery less the
+limit, and none between two windows. So the earlier moments of two schedules are a schedule, too,
+and so are the later ones: there is an earliest schedule, to which every delay that is forced leads,
+and a latest. Which break comes where is tried in all ways that may still be best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from spacevrp.problems.fleet import Break
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee_timing import (
+    Label,
+    Timing,
+    begin_break,
+    begin_service,
+    breaks_after,
+    latest_arrival,
+    latest_leaving,
+    ways_on,
+)
+
+Ride = tuple[int, int, float]  # positions of the pickup and of the delivery, and the limit
+# Delays that follow one another where travel times change all the time; far more than any need.
+_MOST_ROUNDS = 20_000
+
+
+def rides_of(problem: Problem, nodes: Sequence[int]) -> list[Ride]:
+    """The limited pairs on a route, in order."""
+    place: dict[int, int] = {}
+    for position, node in enumerate(nodes):
+        place.setdefault(node, position)
+    limits = [] if problem.max_ride is None else problem.max_ride.tolist()
+    return [
+        (place[pickup], place[delivery], limit)
+        for (pickup, delivery), limit in zip(problem.pairs, limits, strict=False)
+        if math.isfinite(limit) and 0 < place.get(pickup, 0) < place.get(delivery, 0)
+    ]
+
+
+def begin_with_rides(timing: Timing) -> tuple[list[float], Ride | None]:
+    """When everything begins without breaks, as early as rides allow; the one that is too long.
+
+    Where windows are missed whatever the rides, they do not count.
+    """
+    free = _Course(timing, (), (), strict=False)
+    labels = free.drive(timing.earliest)
+    assert labels is not None  # nothing is refused
+    begun = [label.begun for label in labels]
+    if any(map(math.isinf, begun)):
+        return begun, None  # an arc that does not exist is its own fault
+    in_time = _Course(timing, (), (), strict=True).drive(timing.earliest) is not None
+    rides = rides_of(timing.problem, timing.nodes)
+    blamed = None
+    for slack in (0.0, timing.slack):
+        course = _Course(timing, (), (), strict=in_time)
+        found = course.earliest(_with_slack(rides, slack), timing.earliest)
+        if found is not None:
+            return [label.begun for label in found], None
+        blamed = blamed or course.blamed
+    return begun, _named(blamed, rides)
+
+
+def keep_rides(
+    timing: Timing, breaks: Sequence[Break], rides: Sequence[Ride], *, strict: bool
+) -> tuple[tuple[int, Label] | None, Ride | None]:
+    """The last label of the schedule and how many breaks it has behind it; or the ride at fault.
+
+    Of all schedules that keep the rides it ends first, and then leaves last. Only a strict one
+    keeps the windows. Where only the slack of comparisons makes one possible, that is used.
+    """
+    blamed = None
+    for slack in (0.0, timing.slack):
+        search = _Search(timing, breaks, _with_slack(rides, slack), strict)
+        search.place(())
+        if search.best is not None:
+            return search.best.last, None
+        blamed = blamed or search.blamed
+    return None, _named(blamed, rides)
+
+
+def _with_slack(rides: Sequence[Ride], slack: float) -> list[Ride]:
+    return [(pickup, delivery, limit + slack) for pickup, delivery, limit in rides]
+
+
+def _named(blamed: Ride | None, rides: Sequence[Ride]) -> Ride | None:
+    """The ride with its own limit."""
+    return next((ride for ride in rides if blamed and ride[:2] == blamed[:2]), None)
+
+
+# ------------------------------------------------------------------------ where breaks are taken
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A schedule: when it ends, when it leaves, and its last label with the breaks behind it."""
+
+    end: float
+    departure: float
+    last: tuple[int, Label]
+
+
+class _Search:
+    """All ways to take the breaks, but for those that cannot be best."""
+
+    def __init__(
+        self, timing: Timing, breaks: Sequence[Break], rides: Sequence[Ride], strict: bool
+    ) -> None:
+        self.timing, self.breaks, self.rides, self.strict = timing, breaks, rides, strict
+        self.best: _Found | None = None
+        self.blamed: Ride | None = None
+
+    def place(self, places: tuple[int, ...]) -> None:
+        """The first breaks are taken before these stops, the others after the route or later on.
+
+        What is found without the others bounds whatever takes them on the way.
+        """
+        course = _Course(self.timing, self.breaks, places, strict=self.strict)
+        found = course.best(self.rides)
+        if found is None:
+            self.blamed = self.blamed or course.blamed
+            return
+        dust = self.timing.dust
+        if self.best is not None and (
+            found.end > self.best.end + dust
+            or (found.end > self.best.end - dust and found.departure <= self.best.departure + dust)
+        ):
+            return
+        if breaks_after(self.breaks[len(places) :], found.end, self.timing.slack) is not None:
+            self.best = found
+        if len(places) < len(self.breaks):
+            for position in range(places[-1] if places else 0, len(self.timing.nodes)):
+                self.place((*places, position))
+
+
+# ------------------------------------------------------------- with breaks that are where they are
+
+
+class _Course:
+    """A route on which the first breaks are taken each before a stop, 0 for before it leaves."""
+
+    def __init__(
+        self, timing: Timing, breaks: Sequence[Break], places: Sequence[int], *, strict: bool
+    ) -> None:
+        self.timing, self.breaks, self.strict = timing, breaks, strict
+        # By position: the breaks behind the vehicle when it gets there.
+        self.taken = [
+            sum(place <= position for place in places) for position in range(len(timing.nodes))
+        ]
+        self.held = [-math.inf] * len(timing.nodes)  # what begins not earlier
+        self.blamed: Ride | None = None  # by which something was held last
+
+    def best(self, rides: Sequence[Ride]) -> _Found | None:
+        """As early as can be, which gives the end; then leaving as late as can be."""
+        start = self._departure()
+        early = None if start is None else self.earliest(rides, start)
+        if early is None:
+            return None
+        end = early[-1].left
+        if self.strict:
+            leaves = max(self._latest(rides, end), early[0].left)
+            late = self.earliest(rides, leaves)
+            if late is not None and late[-1].left <= end + self.timing.slack:
+                early = late
+        return _Found(end, early[0].left, (self.taken[-1], early[-1]))
+
+    def _departure(self) -> float | None:
+        """When the vehicle may leave; None where that is too late."""
+        over, slack = -math.inf, self.timing.slack
+        for one in self.breaks[: self.taken[0]]:
+            begin = begin_break(one, over, slack)
+            if begin is None:
+                return None
+            over = begin + one.duration
+        departure = max(self.timing.earliest, over)
+        in_time = departure <= self.timing.terms.latest_start + slack
+        return departure if in_time or not self.strict else None
+
+    def earliest(self, rides: Sequence[Ride], departure: float) -> list[Label] | None:
+        """The earliest schedule from a departure on; None where there is none."""
+        timing = self.timing
+        for ride in rides:
+            if self._least(ride) > ride[2] + timing.dust:
+                self.blamed = ride
+                return None
+        for _ in range(self._most_rounds(rides)):
+            labels = self.drive(departure)
+            if labels is None:
+                return None
+            moved = False
+            for pickup, delivery, limit in rides:
+                service = timing.halts[pickup - 1].service
+                least = labels[delivery].begun - limit - service
+                if least > labels[pickup].begun + timing.dust:
+                    begun = labels[pickup].begun
+                    self.held[pickup] = max(least, self._short_from(pickup, delivery, limit, begun))
+                    self.blamed = (pickup, delivery, limit)
+                    moved = True
+            if not moved:
+                return labels
+            if math.inf in self.held:
+                return None
+        return None
+
+    def drive(self, departure: float) -> list[Label] | None:
+        """Everything as early as what is held allows; None where it is too late."""
+        timing, strict, slack = self.timing, self.strict, self.timing.slack
+        labels = [Label(departure, departure, departure, False, (), None)]
+        for position, halt in enumerate(timing.halts):
+            before, then = labels[-1], self.taken[position + 1]
+            breaks = self.breaks[:then]
+            ways = list(ways_on(timing, breaks, position, self.taken[position], before.left))
+            taken, arrival, pauses = ways[-1]
+            held = max(arrival, self.held[position + 1])
+            begun = begin_service(halt, held, slack)
+            if taken < then or (strict and begun > halt.closing + slack):
+                return None
+            late = arrival > halt.closing + slack
+            left = max(begun + halt.service, halt.released)
+            labels.append(Label(left, arrival, begun, late, pauses, before))
+        if strict and labels[-1].left > timing.terms.back_by + slack:
+            return None
+        return labels
+
+    def _least(self, ride: Ride) -> float:
+        """The least time from a pickup to its delivery: nothing is waited for."""
+        pickup, delivery, _ = ride
+        timing, breaks = self.timing, self.breaks[self.taken[pickup] : self.taken[delivery]]
+        ways = (timing.least_travel(position) for position in range(pickup, delivery))
+        stops = (halt.service for halt in timing.halts[pickup : delivery - 1])
+        return sum(ways) + sum(stops) + sum(one.duration for one in breaks)
+
+    def _most_rounds(self, rides: Sequence[Ride]) -> int:
+        """Between two jumps to a later window, a delay that follows from itself never ends."""
+        if self.timing.problem.travel_times:
+            return _MOST_ROUNDS
+        jumps = sum(len(halt.gaps) for halt in self.timing.halts)
+        jumps += sum(len(one.windows) for one in self.breaks)
+        return (len(rides) + 2) * (jumps + 1)
+
+    def _short_from(self, pickup: int, delivery: int, limit: float, begun: float) -> float:
+        """From when on the ways and stops alone leave the ride short enough; inf for never.
+
+        Between the moments that matter the time they take lies on a straight line.
+        """
+        timing = self.timing
+        if not timing.problem.travel_times:
+            return begun
+        service = timing.halts[pickup - 1].service
+        moments = [begun]
+        for position in range(pickup, delivery):
+            for moment, _ in timing.problem.travel_times:
+                leaving = moment
+                for before in reversed(range(pickup, position)):
+                    arrival = leaving - timing.halts[before].service
+                    leaving = timing.latest_leaving(before, arrival)
+                moments.append(leaving - service)
+        moments = sorted(moment for moment in moments if moment >= begun)
+
+        def excess(moment: float) -> float:
+            clock = moment + service
+            for position in range(pickup, delivery):
+                clock += timing.travel(position, clock)
+                clock += timing.halts[position].service if position + 1 < delivery else 0.0
+            return clock - (moment + service) - limit
+
+        if excess(begun) <= 0:
+            return begun
+        for first, second in pairwise(moments):
+            before, after = excess(first), excess(second)
+            if after <= 0:
+                return first + (second - first) * before / (before - after)
+        return math.inf
+
+    def _latest(self, rides: Sequence[Ride], end: float) -> float:
+        """The latest departure of all schedules that end no later; -inf for none."""
+        timing, dust = self.timing, self.timing.dust
+        by = [math.inf] * len(timing.nodes)  # what begins not later
+        for _ in range(self._most_rounds(rides)):
+            begun, left = [0.0] * len(by), end
+            for position in reversed(range(1, len(by))):
+                halt = timing.halts[position - 1]
+                begun[position] = latest_arrival(halt, min(left, by[position] + halt.service), dust)
+                breaks = self.breaks[self.taken[position - 1] : self.taken[position]]
+                left = latest_leaving(timing, breaks, position - 1, begun[position])
+            moved = False
+            for pickup, delivery, limit in rides:
+                most = begun[pickup] + timing.halts[pickup - 1].service + limit
+                if begun[delivery] > most + dust:
+                    by[delivery] = most
+                    moved = True
+            if not moved or math.isinf(left):
+                break
+        return min(left, timing.terms.latest_start)

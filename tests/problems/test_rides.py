@@ -1,0 +1,196 @@
+"""Limits on rides next to several windows, breaks, reloads and travel times by the time of day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacevrp import Problem, Solution, judge
+
+# The depot and four customers on a line, one apart.
+LINE = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0)]
+LATEST = 18
+
+
+# --------------------------------------------------------------------------- every schedule there is
+
+
+def every_schedule(problem: Problem, nodes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(end, departure) of every schedule of whole numbers that keeps all rules."""
+    terms = problem.fleet[0]
+    service = terms.service_at(problem.service)
+    limits = {
+        pair: limit for pair, limit in zip(problem.pairs, problem.max_ride.tolist(), strict=True)
+    }
+    pickup_of = {delivery: pickup for pickup, delivery in problem.pairs}
+    breaks = terms.breaks
+    last = len(nodes) - 1
+
+    def release_of(position: int) -> float:
+        """Of what is loaded at a depot: all up to the next one."""
+        released = -np.inf
+        for node in nodes[position + 1 :]:
+            if node in problem.depots:
+                break
+            if problem.release is not None:
+                released = max(released, problem.release[node])
+        return released
+
+    def travel(a: int, b: int, leaving: float) -> float:
+        if not problem.travel_times:
+            return float(problem.durations.between(a, b)) / terms.speed_factor
+        moments = [moment for moment, _ in problem.travel_times]
+        return float(np.interp(leaving, moments, [m[a, b] for _, m in problem.travel_times]))
+
+    def opens(node: int, moment: float) -> bool:
+        opening, closing = problem.windows[node]
+        gaps = [(a, b) for closed, a, b in problem.closed if closed == node]
+        return opening <= moment <= closing and not any(a < moment < b for a, b in gaps)
+
+    def takes_rest(taken: int, clock: float) -> bool:
+        """Whether the other breaks may be taken after the route."""
+        for one in breaks[taken:]:
+            begins = [max(clock, a) for a, b in one.windows if max(clock, a) <= b]
+            if not begins:
+                return False
+            clock = min(begins) + one.duration
+        return True
+
+    def pause(taken: int, clock: float, arrival: float) -> Iterator[tuple[int, float]]:
+        """(breaks taken, arrival) for all breaks on a leg, and all moments at which they begin."""
+        yield taken, arrival
+        if taken == len(breaks):
+            return
+        one = breaks[taken]
+        for begin in range(LATEST + 1):
+            if begin >= clock and any(a <= begin <= b for a, b in one.windows):
+                over = begin + one.duration
+                yield from pause(taken + 1, over, max(arrival, begin) + one.duration)
+
+    def go_on(position: int, taken: int, left: float, ends: dict[int, float]) -> Iterator[int]:
+        if position == last:
+            if left <= min(terms.back_by, problem.windows[nodes[-1], 1]) and takes_rest(
+                taken, left
+            ):
+                yield int(left)
+            return
+        node = nodes[position + 1]
+        way = travel(nodes[position], node, left)
+        for then, arrival in set(pause(taken, left, left + way)):
+            if position + 1 == last:
+                yield from go_on(last, then, arrival, ends)
+                continue
+            for begin in range(int(arrival), LATEST + 1):
+                pickup = pickup_of.get(node)
+                if pickup is not None and begin - ends[pickup] > limits[pickup, node]:
+                    break
+                if opens(node, begin):
+                    over = begin + float(service[node])
+                    if node in problem.depots:
+                        over = max(over, release_of(position + 1))
+                    yield from go_on(position + 1, then, over, {**ends, node: over})
+
+    earliest = max(problem.windows[nodes[0], 0], terms.leaves_from, release_of(0))
+    for departure in range(int(earliest), LATEST + 1):
+        if departure > terms.latest_start:
+            break
+        clock, starts = -np.inf, [0]
+        for taken, one in enumerate(breaks, start=1):  # before it leaves
+            begins = [max(clock, a) for a, b in one.windows if max(clock, a) <= b]
+            if not begins or min(begins) + one.duration > departure:
+                break
+            clock = min(begins) + one.duration
+            starts.append(taken)
+        for taken in starts:
+            for end in go_on(0, taken, departure, {}):
+                yield end, departure
+
+
+whole = st.integers(0, 9)
+windows = st.lists(st.integers(0, LATEST), min_size=1, max_size=4, unique=True).map(
+    lambda ends: [
+        (a, b) for a, b in zip(*(iter(sorted([*ends, *([LATEST] * (len(ends) % 2))])),) * 2)
+    ]
+)
+one_break = st.fixed_dictionaries(
+    {"duration": st.integers(1, 3), "windows": windows},
+)
+vans = st.fixed_dictionaries(
+    {},
+    optional={
+        "breaks": st.lists(one_break, min_size=1, max_size=2),
+        "latest_start": whole,
+        "unit_duration_cost": st.just(1),
+    },
+)
+# Steps of travel times between moments 3 apart: nobody arrives earlier who leaves later, and all
+# who leave at a whole number arrive at one.
+steps = st.lists(st.sampled_from([-3, 0, 3]), min_size=2, max_size=4)
+
+
+@settings(max_examples=80)
+@given(
+    windows=st.tuples(*[windows] * 4),
+    service=st.tuples(*[st.integers(0, 2)] * 4),
+    rides=st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    route=st.sampled_from(
+        [
+            (0, 1, 2, 3, 4, 0),
+            (0, 1, 2, 4, 3, 0),
+            (0, 1, 3, 2, 4, 0),
+            (0, 1, 3, 0, 2, 4, 0),
+            (0, 2, 4, 0, 1, 3, 0),
+        ]
+    ),
+    van=vans,
+    steps=st.none() | steps,
+)
+def test_the_referee_finds_what_exists(
+    windows: Any, service: Any, rides: Any, route: Any, van: dict[str, Any], steps: Any
+) -> None:
+    """All schedules on a grid: the same verdict, the same end and the same departure."""
+    fields: dict[str, Any] = {}
+    if steps is not None:
+        levels = np.cumsum([0, *steps])
+        base = np.abs(np.subtract.outer(range(5), range(5))).astype(float)
+        base[base > 0] -= levels.min()
+        apart = ~np.eye(5, dtype=bool)
+        fields["travel_times"] = [
+            (3.0 * k, base + level * apart) for k, level in enumerate(levels.tolist())
+        ]
+    problem = Problem.from_coordinates(
+        LINE,
+        pairs=[(1, 3), (2, 4)],
+        max_ride=rides,
+        windows=[(0, 40), *windows],
+        service=[1, *service],
+        vehicles=[{**van, "reload_depots": [0]}],
+        allow_unservable=True,
+        **fields,
+    )
+    found = list(every_schedule(problem, route))
+    verdict = judge(problem, [route])
+    said = [one.message for one in verdict.violations]
+    assert verdict.feasible == bool(found), (said, min(found, default=None))
+    if found:
+        end = min(found)[0]
+        leaves = max(departure for over, departure in found if over == end)
+        (trip,) = verdict.trips
+        assert (trip.schedule.end, trip.schedule.departure) == pytest.approx((end, leaves))
+        check_schedule(problem, route)
+
+
+def check_schedule(problem: Problem, route: Sequence[int]) -> None:
+    """What a plan shows keeps the rides, and begins in windows."""
+    (plan,) = Solution.judged(problem, [list(route)]).plan.routes
+    begun = {stop.node: stop.left - stop.service for stop in plan.visits}
+    left = {stop.node: stop.left for stop in plan.visits}
+    for (pickup, delivery), limit in zip(problem.pairs, problem.max_ride, strict=True):
+        assert begun[delivery] - left[pickup] <= limit + 1e-6
+    for node, a, b in problem.closed:
+        assert not a + 1e-6 < begun[node] < b - 1e-6
