@@ -124,7 +124,8 @@ def check_ride(problem: Problem, trip: Trip) -> list[Violation]:
         told = f"{ride} takes {shown} at least"
     else:
         allowed = write_apart(limit)[0]
-        told = f"windows and other rides make {ride} too long"
+        others = "windows, breaks" if trip.terms.breaks else "windows"
+        told = f"{others} and other rides make {ride} too long"
     text = f"route {trip.number}: {told}, limit is {allowed}"
     return [Violation("ride", text, trip.number, target)]
 
