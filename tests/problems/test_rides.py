@@ -107,6 +107,7 @@ def every_schedule(problem: Problem, nodes: Sequence[int]) -> Iterator[tuple[int
     """(end, departure) of every schedule of whole numbers that keeps all rules."""
     terms = problem.fleet[0]
     service = terms.service_at(problem.service)
+    assert problem.max_ride is not None
     limits = {
         pair: limit for pair, limit in zip(problem.pairs, problem.max_ride.tolist(), strict=True)
     }
@@ -267,6 +268,7 @@ def test_the_referee_finds_what_exists(
         end = min(found)[0]
         leaves = max(departure for over, departure in found if over == end)
         (trip,) = verdict.trips
+        assert trip.schedule is not None
         assert trip.schedule.end == pytest.approx(end)
         # Who leaves between two whole numbers may arrive at one, where travel times rise.
         off_grid = 1 if steps else 1e-6
@@ -277,6 +279,7 @@ def test_the_referee_finds_what_exists(
 def check_schedule(problem: Problem, route: Sequence[int]) -> None:
     """What a plan shows keeps the rides, and begins in windows."""
     (plan,) = Solution.judged(problem, [list(route)]).plan.routes
+    assert problem.max_ride is not None
     begun = {stop.node: stop.left - stop.service for stop in plan.visits}
     left = {stop.node: stop.left for stop in plan.visits}
     for (pickup, delivery), limit in zip(problem.pairs, problem.max_ride, strict=True):

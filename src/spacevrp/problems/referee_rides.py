@@ -33,14 +33,14 @@ Ride = tuple[int, int, float]  # positions of the pickup and of the delivery, an
 _MOST_ROUNDS = 20_000
 
 
-def rides_of(problem: Problem, nodes: Sequence[int]) -> list[Ride]:
-    """The limited pairs on a route, in order."""
+def rides_of(problem: Problem, nodes: Sequence[int], more: float = 0.0) -> list[Ride]:
+    """The limited pairs on a route, in order; each may take so much more."""
     place: dict[int, int] = {}
     for position, node in enumerate(nodes):
         place.setdefault(node, position)
     limits = [] if problem.max_ride is None else problem.max_ride.tolist()
     return [
-        (place[pickup], place[delivery], limit)
+        (place[pickup], place[delivery], limit + more)
         for (pickup, delivery), limit in zip(problem.pairs, limits, strict=False)
         if math.isfinite(limit) and 0 < place.get(pickup, 0) < place.get(delivery, 0)
     ]
@@ -236,7 +236,7 @@ class _Course:
         timing, breaks = self.timing, self.breaks[self.taken[pickup] : self.taken[delivery]]
         ways = (timing.least_travel(position) for position in range(pickup, delivery))
         stops = (halt.service for halt in timing.halts[pickup : delivery - 1])
-        return sum(ways) + sum(stops) + sum(one.duration for one in breaks)
+        return sum(ways) + sum(stops) + float(sum(one.duration for one in breaks))
 
     def _most_rounds(self, rides: Sequence[Ride]) -> int:
         """Between two jumps to a later window, a delay that follows from itself never ends."""
@@ -259,9 +259,9 @@ class _Course:
         for position in range(pickup, delivery):
             for moment, _ in timing.problem.travel_times:
                 leaving = moment
-                for before in reversed(range(pickup, position)):
-                    arrival = leaving - timing.halts[before].service
-                    leaving = timing.latest_leaving(before, arrival)
+                for leg in reversed(range(pickup, position)):
+                    arrival = leaving - timing.halts[leg].service
+                    leaving = timing.latest_leaving(leg, arrival)
                 moments.append(leaving - service)
         moments = sorted(moment for moment in moments if moment >= begun)
 

@@ -52,11 +52,16 @@ class Schedule:
         return self.end - self.departure
 
 
-def schedule_route(problem: Problem, nodes: Sequence[int], terms: Terms) -> Schedule | None:
-    """The times of a route that begins at its depot; None where an arc does not exist."""
+def schedule_route(
+    problem: Problem, nodes: Sequence[int], terms: Terms, more: float = 0.0
+) -> Schedule | None:
+    """The times of a route that begins at its depot; None where an arc does not exist.
+
+    Every ride may take so much ``more`` than its limit.
+    """
     if any(math.isinf(problem.durations.between(*leg)) for leg in pairwise(nodes)):
         return None
-    timing, rides = Timing(problem, nodes, terms), rides_of(problem, nodes)
+    timing, rides = Timing(problem, nodes, terms), rides_of(problem, nodes, more)
     # Where all is in time but for the breaks, it is these that there is no time for.
     for strict, breaks in product((True, False), (terms.breaks, ())):
         found = _schedule(timing, breaks, strict=strict)
