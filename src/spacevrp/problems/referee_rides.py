@@ -10,15 +10,19 @@ and a latest. Which break comes where is tried in all ways that may still be bes
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
 
-from spacevrp.problems.fleet import Break
+from spacevrp.problems.fleet import Break, Terms
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee_schedule import Schedule, free_schedule, read_labels
 from spacevrp.problems.referee_timing import (
     Label,
+    Ranges,
+    Ride,
     Timing,
     begin_break,
     begin_service,
@@ -28,9 +32,37 @@ from spacevrp.problems.referee_timing import (
     ways_on,
 )
 
-Ride = tuple[int, int, float]  # positions of the pickup and of the delivery, and the limit
 # Delays that follow one another where travel times change all the time; far more than any need.
 _MOST_ROUNDS = 20_000
+
+
+def schedule_route(
+    problem: Problem, nodes: Sequence[int], terms: Terms, more: float = 0.0
+) -> Schedule | None:
+    """The times of a route that begins at its depot; None where an arc does not exist.
+
+    Every ride may take so much ``more`` than its limit.
+    """
+    if any(math.isinf(problem.durations.between(*leg)) for leg in pairwise(nodes)):
+        return None
+    timing, rides = Timing(problem, nodes, terms), rides_of(problem, nodes, more)
+    # Where all is in time but for the breaks, it is these that there is no time for.
+    for strict, breaks in product((True, False), (terms.breaks, ())):
+        found = free_schedule(timing, breaks, strict=strict)
+        if found is not None:
+            if not _keeps(found, rides, timing.dust):
+                kept, ride = keep_rides(timing, breaks, rides, strict=strict)
+                found = replace(found, ride=ride) if kept is None else kept
+            return found if breaks == terms.breaks else replace(found, pauses=None)
+    raise AssertionError("a route without breaks and limits always has its times")
+
+
+def _keeps(found: Schedule, rides: Sequence[Ride], dust: float) -> bool:
+    """Whether no ride is too long: then the best schedule of all is the best that keeps them."""
+    return all(
+        found.begun[delivery] - found.left[pickup] <= limit + dust
+        for pickup, delivery, limit in rides
+    )
 
 
 def rides_of(problem: Problem, nodes: Sequence[int], more: float = 0.0) -> list[Ride]:
@@ -71,18 +103,18 @@ def begin_with_rides(timing: Timing) -> tuple[list[float], Ride | None]:
 
 def keep_rides(
     timing: Timing, breaks: Sequence[Break], rides: Sequence[Ride], *, strict: bool
-) -> tuple[tuple[int, Label] | None, Ride | None]:
-    """The last label of the schedule and how many breaks it has behind it; or the ride at fault.
+) -> tuple[Schedule | None, Ride | None]:
+    """The schedule that keeps the rides; or None, and the ride at fault.
 
-    Of all schedules that keep the rides it ends first, and then leaves last. Only a strict one
-    keeps the windows. Where only the slack of comparisons makes one possible, that is used.
+    Of all of them it ends first, and then leaves last. Only a strict one keeps the windows. Where
+    only the slack of comparisons makes one possible, that is used.
     """
     blamed = None
     for slack in (0.0, timing.slack):
         search = _Search(timing, breaks, _with_slack(rides, slack), strict)
-        search.place(())
+        search.explore(((0, len(timing.nodes)),) * len(breaks))
         if search.best is not None:
-            return search.best.last, None
+            return read_labels(timing, breaks, *search.best.last), None
         blamed = blamed or search.blamed
     return None, _named(blamed, rides)
 
@@ -118,27 +150,54 @@ class _Search:
         self.best: _Found | None = None
         self.blamed: Ride | None = None
 
-    def place(self, places: tuple[int, ...]) -> None:
-        """The first breaks are taken before these stops, the others after the route or later on.
+    def explore(self, ranges: Ranges) -> None:
+        """Each break is taken in a range of places.
 
-        What is found without the others bounds whatever takes them on the way.
+        What is best without rides bounds all that keep them, and says where to try the breaks.
+        Unless that is as good as it can be, others are tried.
         """
+        ranged = copy.copy(self.timing)
+        ranged.ranges = ranges
+        free = free_schedule(ranged, self.breaks, strict=self.strict)
+        if free is None or free.pauses is None or self._is_beaten(free.end, free.departure):
+            return
+        places = tuple(pause.place for pause in free.pauses)
         course = _Course(self.timing, self.breaks, places, strict=self.strict)
         found = course.best(self.rides)
         if found is None:
             self.blamed = self.blamed or course.blamed
-            return
-        dust = self.timing.dust
-        if self.best is not None and (
-            found.end > self.best.end + dust
-            or (found.end > self.best.end - dust and found.departure <= self.best.departure + dust)
-        ):
-            return
-        if breaks_after(self.breaks[len(places) :], found.end, self.timing.slack) is not None:
-            self.best = found
-        if len(places) < len(self.breaks):
-            for position in range(places[-1] if places else 0, len(self.timing.nodes)):
-                self.place((*places, position))
+        elif not self._is_beaten(found.end, found.departure):
+            taken = found.last[0]
+            if breaks_after(self.timing, self.breaks, taken, found.end) is not None:
+                self.best = found
+                if self._is_beaten(free.end, free.departure):
+                    return
+        for narrower in _others(ranges, places, course.too_long):
+            self.explore(narrower)
+
+    def _is_beaten(self, end: float, departure: float) -> bool:
+        best, dust = self.best, self.timing.dust
+        if best is None or end <= best.end - dust:
+            return False
+        return end > best.end + dust or departure <= best.departure + dust
+
+
+def _others(ranges: Ranges, places: Sequence[int], ride: Ride | None) -> Iterator[Ranges]:
+    """The ranges without these places, each other choice in one of them.
+
+    Where the breaks on a ride alone make it too long, one of them is not taken on it.
+    """
+    for number, place in enumerate(places):
+        first, last = (place, place) if ride is None else (ride[0] + 1, ride[1])
+        if not first <= place <= last:
+            continue
+        low, high = ranges[number]
+        for narrower in ((low, min(first - 1, high)), (max(last + 1, low), high)):
+            if narrower[0] <= narrower[1]:
+                yield (*ranges[:number], narrower, *ranges[number + 1 :])
+        # From here on it stays.
+        kept = (max(first, low), min(last, high))
+        ranges = (*ranges[:number], kept, *ranges[number + 1 :])
 
 
 # ------------------------------------------------------------- with breaks that are where they are
@@ -155,6 +214,7 @@ class _Course:
         self.taken = [
             sum(place <= position for place in places) for position in range(len(timing.nodes))
         ]
+        self.too_long: Ride | None = None  # by what ways, stops and breaks on it take
         self.held = [-math.inf] * len(timing.nodes)  # what begins not earlier
         self.blamed: Ride | None = None  # by which something was held last
 
@@ -189,7 +249,7 @@ class _Course:
         timing = self.timing
         for ride in rides:
             if self._least(ride) > ride[2] + timing.dust:
-                self.blamed = ride
+                self.blamed = self.too_long = ride
                 return None
         for _ in range(self._most_rounds(rides)):
             labels = self.drive(departure)

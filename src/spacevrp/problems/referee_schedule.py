@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from dataclasses import dataclass
 
-from spacevrp.problems.fleet import Break, Terms
-from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee_rides import Ride, keep_rides, rides_of
+from spacevrp.problems.fleet import Break
 from spacevrp.problems.referee_timing import (
     Label,
     Pause,
+    Ride,
     Timing,
     begin_break,
     begin_service,
@@ -52,40 +50,11 @@ class Schedule:
         return self.end - self.departure
 
 
-def schedule_route(
-    problem: Problem, nodes: Sequence[int], terms: Terms, more: float = 0.0
-) -> Schedule | None:
-    """The times of a route that begins at its depot; None where an arc does not exist.
-
-    Every ride may take so much ``more`` than its limit.
-    """
-    if any(math.isinf(problem.durations.between(*leg)) for leg in pairwise(nodes)):
-        return None
-    timing, rides = Timing(problem, nodes, terms), rides_of(problem, nodes, more)
-    # Where all is in time but for the breaks, it is these that there is no time for.
-    for strict, breaks in product((True, False), (terms.breaks, ())):
-        found = _schedule(timing, breaks, strict=strict)
-        if found is not None:
-            if not _keeps(found, rides, timing.dust):
-                kept, ride = keep_rides(timing, breaks, rides, strict=strict)
-                found = replace(found, ride=ride) if kept is None else _read(timing, breaks, *kept)
-            return found if breaks == terms.breaks else replace(found, pauses=None)
-    raise AssertionError("a route without breaks and limits always has its times")
-
-
-def _keeps(found: Schedule, rides: Sequence[Ride], dust: float) -> bool:
-    """Whether no ride is too long: then the best schedule of all is the best that keeps them."""
-    return all(
-        found.begun[delivery] - found.left[pickup] <= limit + dust
-        for pickup, delivery, limit in rides
-    )
-
-
 # ------------------------------------------------------------------------------------ as early as
 
 
-def _schedule(timing: Timing, breaks: Sequence[Break], *, strict: bool) -> Schedule | None:
-    """The schedule; None where it does not exist. Only a strict one keeps the windows."""
+def free_schedule(timing: Timing, breaks: Sequence[Break], *, strict: bool) -> Schedule | None:
+    """The schedule without limits on rides; None for none. Only a strict one keeps the windows."""
     starts = _departures(timing, breaks, strict=strict)
     found = _forward(timing, breaks, starts, strict=strict)
     if found is None:
@@ -100,7 +69,7 @@ def _schedule(timing: Timing, breaks: Sequence[Break], *, strict: bool) -> Sched
                 chosen, departure = taken, leaves
         if chosen >= 0:
             found = _forward(timing, breaks, {chosen: departure}, strict=True) or found
-    return _read(timing, breaks, *found)
+    return read_labels(timing, breaks, *found)
 
 
 def _departures(timing: Timing, breaks: Sequence[Break], *, strict: bool) -> dict[int, float]:
@@ -110,7 +79,7 @@ def _departures(timing: Timing, breaks: Sequence[Break], *, strict: bool) -> dic
     for taken in range(len(breaks) + 1):
         if taken:
             begin = begin_break(breaks[taken - 1], over, timing.slack)
-            if begin is None:
+            if begin is None or not timing.may_pause(taken - 1, 0):
                 break
             over = begin + breaks[taken - 1].duration
         departures[taken] = max(timing.earliest, over)
@@ -142,7 +111,7 @@ def _forward(
     ends = [
         (label.left, taken)
         for taken, label in labels.items()
-        if breaks_after(breaks[taken:], label.left, timing.slack) is not None
+        if breaks_after(timing, breaks, taken, label.left) is not None
         and not (strict and label.left > timing.terms.back_by + timing.slack)
     ]
     if not ends:
@@ -158,7 +127,7 @@ def _backward(timing: Timing, breaks: Sequence[Break], end: float) -> dict[int, 
     """The latest departure with so many breaks behind it that ends no later; -inf for none."""
     count = len(breaks)
     latest = {
-        taken: end if breaks_after(breaks[taken:], end, timing.slack) is not None else -math.inf
+        taken: end if breaks_after(timing, breaks, taken, end) is not None else -math.inf
         for taken in range(count + 1)
     }
     for position in reversed(range(len(timing.halts))):
@@ -168,6 +137,7 @@ def _backward(timing: Timing, breaks: Sequence[Break], end: float) -> dict[int, 
             taken: max(
                 latest_leaving(timing, breaks[taken:then], position, arrival[then])
                 for then in range(taken, count + 1)
+                if all(timing.may_pause(number, position + 1) for number in range(taken, then))
             )
             for taken in range(count + 1)
         }
@@ -177,7 +147,8 @@ def _backward(timing: Timing, breaks: Sequence[Break], end: float) -> dict[int, 
 # ------------------------------------------------------------------------------- from the labels
 
 
-def _read(timing: Timing, breaks: Sequence[Break], taken: int, last: Label) -> Schedule:
+def read_labels(timing: Timing, breaks: Sequence[Break], taken: int, last: Label) -> Schedule:
+    """The schedule that ends with a label, which has so many breaks behind it."""
     labels = [last]
     while labels[-1].before is not None:
         labels.append(labels[-1].before)
@@ -190,7 +161,7 @@ def _read(timing: Timing, breaks: Sequence[Break], taken: int, last: Label) -> S
         over = begin + breaks[number - 1].duration
         pauses.append(Pause(number, 0, begin, over))
     pauses += on_way
-    after = breaks_after(breaks[taken:], last.left, timing.slack) or ()
+    after = breaks_after(timing, breaks, taken, last.left) or ()
     for number, begin in enumerate(after, start=taken + 1):
         end = begin + breaks[number - 1].duration
         pauses.append(Pause(number, len(timing.nodes), begin, end))

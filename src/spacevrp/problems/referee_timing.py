@@ -10,6 +10,9 @@ from itertools import pairwise, product
 from spacevrp.problems.fleet import Break, Terms
 from spacevrp.problems.problem import Problem
 
+Ride = tuple[int, int, float]  # positions of the pickup and of the delivery, and the limit
+Ranges = tuple[tuple[int, int], ...]  # for each break the first and the last place
+
 # Of the slack of times: what adding and taking away the same floats may leave behind.
 _DUST = 1e-3
 
@@ -45,9 +48,14 @@ class Halt:
 
 
 class Timing:
-    """The stops of a route and the ways between them, for one vehicle."""
+    """The stops of a route and the ways between them, for one vehicle.
+
+    Breaks may be taken before any stop, unless ``ranges`` say otherwise: place 0 is before the
+    vehicle leaves, and the length of the route after it is over.
+    """
 
     def __init__(self, problem: Problem, nodes: Sequence[int], terms: Terms) -> None:
+        self.ranges: Ranges | None = None
         self.problem = problem
         self.nodes = nodes
         self.terms = terms
@@ -81,6 +89,10 @@ class Timing:
                     waits=not at_end,
                 )
             )
+
+    def may_pause(self, number: int, place: int) -> bool:
+        """Whether a break, counted from 0, may be taken there."""
+        return self.ranges is None or self.ranges[number][0] <= place <= self.ranges[number][1]
 
     def travel(self, position: int, leaving: float) -> float:
         """How long the way from a position to the next takes."""
@@ -190,7 +202,7 @@ def ways_on(
     clock = leaving
     for number in range(taken, len(breaks)):
         begin = begin_break(breaks[number], clock, timing.slack)
-        if begin is None:
+        if begin is None or not timing.may_pause(number, position + 1):
             return
         # Where the break cannot begin on the way, the vehicle waits for it at the next stop.
         arrival = max(arrival, begin) + breaks[number].duration
@@ -208,15 +220,17 @@ def begin_service(halt: Halt, arrival: float, slack: float) -> float:
     return begun
 
 
-def breaks_after(breaks: Sequence[Break], end: float, slack: float) -> list[float] | None:
+def breaks_after(
+    timing: Timing, breaks: Sequence[Break], taken: int, end: float
+) -> list[float] | None:
     """When the breaks begin that are taken after the route is over; None where one is too late."""
     begins = []
-    for one in breaks:
-        begin = begin_break(one, end, slack)
-        if begin is None:
+    for number in range(taken, len(breaks)):
+        begin = begin_break(breaks[number], end, timing.slack)
+        if begin is None or not timing.may_pause(number, len(timing.nodes)):
             return None
         begins.append(begin)
-        end = begin + one.duration
+        end = begin + breaks[number].duration
     return begins
 
 

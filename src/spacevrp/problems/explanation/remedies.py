@@ -17,8 +17,9 @@ from spacevrp.problems.fleet import Terms
 from spacevrp.problems.plan import RoutePlan, Stop, make_plan
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, judge
-from spacevrp.problems.referee_rides import Ride, rides_of
-from spacevrp.problems.referee_schedule import Schedule, schedule_route
+from spacevrp.problems.referee_rides import rides_of, schedule_route
+from spacevrp.problems.referee_schedule import Schedule
+from spacevrp.problems.referee_timing import Ride
 
 # Codes of violations that some change mends. Too many of a type of vehicle is one of `vehicle`.
 _MENDABLE = {
