@@ -14,7 +14,7 @@ import copy
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import pairwise, product, takewhile
 
 from spacevrp.problems.fleet import Break, Terms
 from spacevrp.problems.problem import Problem
@@ -153,11 +153,21 @@ class _Search:
     def explore(self, ranges: Ranges) -> None:
         """Each break is taken in a range of places.
 
-        What is best without rides bounds all that keep them, and says where to try the breaks.
+        Nothing begins before it does with the first breaks alone, where these have one place each.
+        What is best then without rides bounds all that keep them, and says where to try the breaks.
         Unless that is as good as it can be, others are tried.
         """
+        fixed = tuple(low for low, _ in takewhile(lambda one: one[0] == one[1], ranges))
+        course = _Course(self.timing, self.breaks, fixed, strict=self.strict)
+        if course.best(self.rides) is None:
+            self.blamed = self.blamed or course.blamed
+            return
         ranged = copy.copy(self.timing)
         ranged.ranges = ranges
+        ranged.halts = [
+            replace(halt, opening=max(halt.opening, begun)) if halt.waits else halt
+            for halt, begun in zip(ranged.halts, course.begun[1:], strict=True)
+        ]
         free = free_schedule(ranged, self.breaks, strict=self.strict)
         if free is None or free.pauses is None or self._is_beaten(free.end, free.departure):
             return
@@ -217,6 +227,7 @@ class _Course:
         self.too_long: Ride | None = None  # by what ways, stops and breaks on it take
         self.held = [-math.inf] * len(timing.nodes)  # what begins not earlier
         self.blamed: Ride | None = None  # by which something was held last
+        self.begun: list[float] = []  # on the earliest schedule
 
     def best(self, rides: Sequence[Ride]) -> _Found | None:
         """As early as can be, which gives the end; then leaving as late as can be."""
@@ -225,6 +236,7 @@ class _Course:
         if early is None:
             return None
         end = early[-1].left
+        self.begun = [label.begun for label in early]
         if self.strict:
             leaves = max(self._latest(rides, end), early[0].left)
             late = self.earliest(rides, leaves)
