@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacevrp import Problem, Solution, judge
+from spacevrp.formats.instance_json import read_json, write_json
+from spacevrp.search import Stop, improve
 
 # The depot and four customers on a line, one apart.
 LINE = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0)]
@@ -98,6 +101,25 @@ def test_a_pickup_waits_for_the_rush_hour_to_pass() -> None:
     assert verdict_of(at(20, begun + 0.01), IN_ORDER)[0] == []
     assert verdict_of(at(20, begun - 0.01), IN_ORDER)[0] == ["ride"]
     assert verdict_of(at(1, 5), IN_ORDER) == ([], [0, 1, 2, 3, 4, 8], 0)
+
+
+def test_everything_together_is_written_read_and_solved(tmp_path: Path) -> None:
+    apart = np.abs(np.subtract.outer(range(5), range(5))).astype(float)
+    van = {"breaks": [{"duration": 2, "window": (4, 9)}], "reload_depots": [0], "capacity": 1}
+    problem = on_line(
+        {3: [(0, 2), (6, 50)]},
+        demand=[0, -1, -1, 1, 1],
+        pairs=[(1, 3), (2, 4)],
+        max_ride=[3, None],
+        vehicles=[van],
+        travel_times=[(0, apart), (20, 2 * apart)],
+    )
+    write_json(tmp_path / "rides.json", problem)
+    assert read_json(tmp_path / "rides.json") == problem
+    (found,) = improve([problem], [None], stop=Stop(iterations=200), seed=1)
+    assert found.is_legal
+    # One after the other, whichever comes first: there is room for one.
+    assert found.cost == judge(problem, [[0, 1, 3, 2, 4, 0]]).cost == 10
 
 
 # -------------------------------------------------------------------------- every schedule there is

@@ -90,47 +90,58 @@ bool RouteRules::ride_schedule(int type, const Node *visits, int count) {
     places_.clear();
     best_schedule_ = {-INFINITE, INFINITE};
     tried_ = 0;
-    place_breaks(type, visits, count, 0);
+    Schedule found;
+    if (times_with_rides(type, visits, count, found))
+        place_breaks(type, visits, count, found);
     schedule_ = best_schedule_;
     return best_schedule_.end < INFINITE;
 }
 
-// The first breaks are where they are, the others after the route, or on a leg from one on. What is
-// found without the others bounds whatever takes them on the way.
-void RouteRules::place_breaks(int type, const Node *visits, int count, int from) {
-    const std::vector<Break> &breaks = model_.rules.types[at(type)].breaks;
+// Whether nothing that ends and leaves so is better than the best.
+bool RouteRules::is_beaten(int type, const Schedule &bound) const {
     const double dust = DUST * model_.time_slack;
-    const bool by_end = !needs_duration(type);
-    const auto is_best_at = [&](double end, double departure) {
-        return end > best_schedule_.end - dust &&
-               (by_end || departure <= best_schedule_.departure + dust);
-    };
-    // None is better than the best without rides.
-    if (++tried_ > MOST_TRIED || is_best_at(schedule_.end, schedule_.departure))
-        return;
-    taken_.assign(at(count + 2), 0);
-    for (const int place : places_)
-        for (int i = place; i < count + 2; ++i)
-            ++taken_[at(i)];
-    Schedule found;
-    if (!times_with_rides(type, visits, count, found) || found.end > best_schedule_.end + dust ||
-        is_best_at(found.end, found.departure))
-        return;
+    if (bound.end <= best_schedule_.end - dust)
+        return false;
+    return bound.end > best_schedule_.end + dust || !needs_duration(type) ||
+           bound.departure <= best_schedule_.departure + dust;
+}
+
+// The first breaks are where they are, the others after the route, or on a leg from one on. What is
+// found without the others bounds whatever takes them on the way: the most promising leg is first.
+void RouteRules::place_breaks(int type, const Node *visits, int count, const Schedule &found) {
+    const std::vector<Break> &breaks = model_.rules.types[at(type)].breaks;
     if (fit_after(breaks, places_.size(), found.end))
         best_schedule_ = found;
     if (places_.size() == breaks.size())
         return;
-    for (int place = from; place < count + 2; ++place) {
+    std::vector<std::pair<Schedule, int>> next;
+    for (int place = places_.empty() ? 0 : places_.back(); place < count + 2; ++place) {
+        Schedule times;
         places_.push_back(place);
-        place_breaks(type, visits, count, place);
+        if (++tried_ <= MOST_TRIED && times_with_rides(type, visits, count, times))
+            next.emplace_back(times, place);
         places_.pop_back();
     }
+    std::stable_sort(next.begin(), next.end(), [](const auto &one, const auto &other) {
+        return one.first.end < other.first.end;
+    });
+    for (const auto &[times, place] : next)
+        // None is better than the best without rides.
+        if (!is_beaten(type, times) && !is_beaten(type, schedule_)) {
+            places_.push_back(place);
+            place_breaks(type, visits, count, times);
+            places_.pop_back();
+        }
 }
 
 // As early as can be, which gives the end; then leaving as late as can be.
 bool RouteRules::times_with_rides(int type, const Node *visits, int count, Schedule &found) {
     const TypeRules &own = model_.rules.types[at(type)];
     const double slack = model_.time_slack;
+    taken_.assign(at(count + 2), 0);
+    for (const int place : places_)
+        for (int i = place; i < count + 2; ++i)
+            ++taken_[at(i)];
     double over = -INFINITE;
     for (std::size_t k = 0; k < taken_[0]; ++k)
         over = begin_break(own.breaks[k], over) + own.breaks[k].duration;

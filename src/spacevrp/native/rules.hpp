@@ -79,7 +79,8 @@ private:
     };
     bool read_rides(int type, const Node *stops, int count, double slack);
     bool ride_schedule(int type, const Node *visits, int count);
-    void place_breaks(int type, const Node *visits, int count, int from);
+    void place_breaks(int type, const Node *visits, int count, const Schedule &found);
+    bool is_beaten(int type, const Schedule &bound) const;
     bool times_with_rides(int type, const Node *visits, int count, Schedule &found);
     bool earliest_with_rides(int type, const Node *visits, int count, double departure,
                              double &end);
