@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace spacevrp {
 namespace {
@@ -112,7 +114,8 @@ void RouteRules::place_breaks(int type, const Node *visits, int count, const Sch
     const std::vector<Break> &breaks = model_.rules.types[at(type)].breaks;
     if (fit_after(breaks, places_.size(), found.end))
         best_schedule_ = found;
-    if (places_.size() == breaks.size())
+    // None is better than the best without rides.
+    if (places_.size() == breaks.size() || is_beaten(type, schedule_))
         return;
     std::vector<std::pair<Schedule, int>> next;
     for (int place = places_.empty() ? 0 : places_.back(); place < count + 2; ++place) {
@@ -126,7 +129,6 @@ void RouteRules::place_breaks(int type, const Node *visits, int count, const Sch
         return one.first.end < other.first.end;
     });
     for (const auto &[times, place] : next)
-        // None is better than the best without rides.
         if (!is_beaten(type, times) && !is_beaten(type, schedule_)) {
             places_.push_back(place);
             place_breaks(type, visits, count, times);
