@@ -50,19 +50,17 @@ def schedule_route(
     for strict, breaks in product((True, False), (terms.breaks, ())):
         found = free_schedule(timing, breaks, strict=strict)
         if found is not None:
-            if not _keeps(found, rides, timing.dust):
-                kept, ride = keep_rides(timing, breaks, rides, strict=strict)
-                found = replace(found, ride=ride) if kept is None else kept
+            # Where it keeps all rides, the best schedule of all is the best that does.
+            broken = [
+                ride
+                for ride in rides
+                if found.begun[ride[1]] - found.left[ride[0]] > ride[2] + timing.dust
+            ]
+            if broken:
+                kept, blamed = keep_rides(timing, breaks, rides, strict=strict)
+                found = kept or replace(found, ride=blamed or broken[0])
             return found if breaks == terms.breaks else replace(found, pauses=None)
     raise AssertionError("a route without breaks and limits always has its times")
-
-
-def _keeps(found: Schedule, rides: Sequence[Ride], dust: float) -> bool:
-    """Whether no ride is too long: then the best schedule of all is the best that keeps them."""
-    return all(
-        found.begun[delivery] - found.left[pickup] <= limit + dust
-        for pickup, delivery, limit in rides
-    )
 
 
 def rides_of(problem: Problem, nodes: Sequence[int], more: float = 0.0) -> list[Ride]:
