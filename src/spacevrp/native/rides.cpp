@@ -284,15 +284,6 @@ double RouteRules::short_from(const TypeRules &own, const Node *visits, const Ri
     const double begun = begins_[at(from)], service = services_[at(from)];
     if (model_.rules.moments.empty())
         return begun;
-    std::vector<double> moments{begun};
-    for (int i = from; i < to; ++i)
-        for (double leaving : model_.rules.moments) {
-            for (int k = i; k > from; --k)
-                leaving = latest_leaving(own, visits[k - 1], visits[k], leaving - services_[at(k)]);
-            if (leaving - service > begun)
-                moments.push_back(leaving - service);
-        }
-    std::sort(moments.begin(), moments.end());
     const auto excess = [&](double moment) {
         double clock = moment + service;
         for (int k = from + 1; k <= to; ++k) {
@@ -305,6 +296,15 @@ double RouteRules::short_from(const TypeRules &own, const Node *visits, const Ri
     double before = excess(begun);
     if (before <= 0.0)
         return begun;
+    std::vector<double> moments{begun};
+    for (int i = from; i < to; ++i)
+        for (double leaving : model_.rules.moments) {
+            for (int k = i; k > from; --k)
+                leaving = latest_leaving(own, visits[k - 1], visits[k], leaving - services_[at(k)]);
+            if (leaving - service > begun)
+                moments.push_back(leaving - service);
+        }
+    std::sort(moments.begin(), moments.end());
     for (std::size_t i = 1; i < moments.size(); ++i) {
         const double after = excess(moments[i]);
         if (after <= 0.0)

@@ -325,15 +325,6 @@ class _Course:
         if not timing.problem.travel_times:
             return begun
         service = timing.halts[pickup - 1].service
-        moments = [begun]
-        for position in range(pickup, delivery):
-            for moment, _ in timing.problem.travel_times:
-                leaving = moment
-                for leg in reversed(range(pickup, position)):
-                    arrival = leaving - timing.halts[leg].service
-                    leaving = timing.latest_leaving(leg, arrival)
-                moments.append(leaving - service)
-        moments = sorted(moment for moment in moments if moment >= begun)
 
         def excess(moment: float) -> float:
             clock = moment + service
@@ -344,6 +335,16 @@ class _Course:
 
         if excess(begun) <= 0:
             return begun
+        moments = [begun]
+        for position in range(pickup, delivery):
+            for moment, _ in timing.problem.travel_times:
+                leaving = moment
+                for leg in reversed(range(pickup, position)):
+                    arrival = leaving - timing.halts[leg].service
+                    leaving = timing.latest_leaving(leg, arrival)
+                moments.append(leaving - service)
+        moments = sorted(moment for moment in moments if moment >= begun)
+
         for first, second in pairwise(moments):
             before, after = excess(first), excess(second)
             if after <= 0:
