@@ -171,7 +171,7 @@ def test_the_second_window_could_open_earlier() -> None:
             3,
             38,
         ),
-        # Nobody gets from b to e in less than 20 until 200, and a closes at 100.
+        # Every way takes half as long again until 200, and a closes at 100.
         (
             {},
             {
