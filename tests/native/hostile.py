@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from random_problems import FEATURES, RULES, build, random_plan
+from related_problems import ride
 
 from spacevrp import native
 from spacevrp.problems.distances import Distances
@@ -31,7 +32,8 @@ def sound(rng: np.random.Generator) -> tuple[Problem, Arguments]:
     features = set(rng.choice(FEATURES, count, replace=False).tolist())
     if rng.random() < 0.4:
         features |= {"vehicles", *rng.choice(RULES, int(rng.integers(1, 5)), replace=False)}
-    problem = build(features, int(rng.integers(10**6)), int(rng.integers(1, 9)))
+    make = ride if rng.random() < 0.2 else build
+    problem = make(features, int(rng.integers(10**6)), int(rng.integers(1, 9)))
     return problem, model_arguments(problem)
 
 

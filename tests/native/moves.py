@@ -1,8 +1,9 @@
 """Random moves, meant for a build with sanitizers: python tests/native/moves.py COUNT [FIRST].
 
-Moves are sampled from plans of all variants and of random problems, and each is compared with the
-model's own evaluation; the referee judges one in twenty. Then the plan is searched on, so that the
-search itself runs under the sanitizers, too. `make sanitize` shows how to build with them.
+Moves are sampled from plans of all variants, of random problems and of some with limits on rides
+beside rules of routes, and each is compared with the model's own evaluation; the referee judges one
+in twenty. Then the plan is searched on, so that the search itself runs under the sanitizers, too.
+`make sanitize` shows how to build with them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _AT_A_TIME, _JUDGED = 400, 20
 def sample(seed: int) -> int:
     """Moves of one problem; how many there were."""
     from agreement import close, faults, scale_of
-    from random_problems import FEATURES, build
+    from random_problems import FEATURES, RULES, build
+    from related_problems import ride
 
     from spacevrp.generators import generate
     from spacevrp.problems.variants import VARIANTS
@@ -31,6 +33,9 @@ def sample(seed: int) -> int:
     if seed % 2:
         name = list(VARIANTS)[seed // 2 % len(VARIANTS)]
         problem = generate(name, int(2 * rng.integers(3, 30)), 1, seed)[0].as_expected()
+    elif seed % 4:
+        features = rng.choice([*FEATURES, *RULES], int(rng.integers(1, 9)), replace=False).tolist()
+        problem = ride(features, seed, int(rng.integers(2, 20)))
     else:
         features = rng.choice(FEATURES, int(rng.integers(0, 12)), replace=False).tolist()
         problem = build(features, seed, int(rng.integers(1, 30)))

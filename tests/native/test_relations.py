@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from agreement import check_moves, compare, faults
+from agreement import check_moves, close, compare, faults, left_out
+from best_routes import least_cost
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_problems import random_plan
-from related_problems import BESIDE, RELATIONS, every_plan, relate, related, ridden
+from related_problems import BESIDE, RELATIONS, every_plan, relate, related, ridden, ride
 
 from spacevrp.problems.problem import Problem
 from spacevrp.search import Stop, improve, native_model
@@ -90,6 +91,25 @@ def test_the_best_of_all_plans_is_found(relation: str) -> None:
         (found,) = improve([problem], [None], stop=Stop(iterations=400), seed=seed)
         assert found.is_legal
         assert near(problem, found, best), (problem, rank(found), rank(best), best.routes)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [{"gaps"}, {"breaks"}, {"reloads"}, {"travel_times"}, {"reloads", "breaks"}],
+    ids=lambda rules: "+".join(sorted(rules)),
+)
+def test_rides_next_to_rules_of_routes_are_planned_best(rules: set[str]) -> None:
+    """Four customers, every plan and every place to reload; the rides bind."""
+    for seed in (21, 34):
+        problem = ride({*rules, "whole", "windows", "duration_cost", "capacity"}, seed, 4)
+        native = native_model(problem)
+        found = native.model.search(*native.model.construct("insertion", 0), seed=1, iterations=400)
+        solution = native.solution(found.routes, found.types)
+        missing, cost = least_cost(problem)
+        assert not faults(solution)
+        assert len(left_out(solution)) == missing
+        assert solution.cost == close(problem, cost)
+        assert (missing, cost) != least_cost(problem.replace(max_ride=None))
 
 
 def test_hostile_relations_are_refused() -> None:

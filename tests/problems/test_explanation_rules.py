@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from spacevrp.problems.explanation import Change, Unserved, explain
@@ -19,6 +20,7 @@ LINE = [(0, 0), (10, 0), (20, 0), (30, 0), (40, 0)]
 ROUND = [[0, 1, 2, 3, 0]]  # all but e
 ALWAYS = (0, 500)
 INF = float("inf")
+APART = np.abs(np.subtract.outer(range(0, 50, 10), range(0, 50, 10)))
 
 
 def line(van: dict[str, Any] | None = None, **given: Any) -> Problem:
@@ -150,6 +152,48 @@ def test_the_second_window_could_open_earlier() -> None:
     assert told["window"].changes == (Change("window", 5.0, 70.0, (4,)),)
     assert told["order"].changes == (Change("order", 1.0, None, (3, 4)),)
     assert told["order"].message.startswith("leave for customer c to come after customer e")
+
+
+@pytest.mark.parametrize(
+    ("van", "given", "amount", "limit"),
+    [
+        # a is served at 10, and the break begins before e is reached at 40.
+        (
+            {"breaks": [Break(15, window=(12, 25))]},
+            {"windows": [ALWAYS, (10, 10)] + [ALWAYS] * 3},
+            10,
+            45,
+        ),
+        # e opens again at 100, and a closes at 62.
+        (
+            {},
+            {"windows": [ALWAYS, [(0, 5), (60, 62)], ALWAYS, ALWAYS, [(0, 20), (100, 500)]]},
+            3,
+            38,
+        ),
+        # Every way takes half as long again until 200, and a closes at 100.
+        (
+            {},
+            {
+                "windows": [ALWAYS, (0, 100)] + [ALWAYS] * 3,
+                "travel_times": [(0, 1.5 * APART), (200, 1.5 * APART), (300, APART)],
+            },
+            10,
+            45,
+        ),
+    ],
+    ids=["break", "windows", "travel times"],
+)
+def test_a_ride_that_could_be_longer(
+    van: dict[str, Any], given: dict[str, Any], amount: float, limit: float
+) -> None:
+    problem = line(van, pairs=[(1, 4), (2, 3)], max_ride=[35, None], **given)
+    unserved = verified(problem, [[0, 2, 3, 0]])
+    told = [one for one in (unserved.relaxation, *unserved.alternatives) if one is not None]
+    (ride,) = [one for one in told if one.changes[0].kind == "ride"]
+    assert ride.changes[0].amount == pytest.approx(amount, abs=1e-3)
+    assert ride.changes[0].limit == pytest.approx(limit, abs=1e-3)
+    assert ride.changes[0].nodes == (1, 4)
 
 
 def test_relations_that_could_be_less() -> None:

@@ -219,14 +219,6 @@ def test_rides_with_working_time_are_difference_constraints(
         assert verdict.terms["makespan"] == pytest.approx(earliest[5] + back[0])
 
 
-def test_rides_are_refused_next_to_rules_that_hide_them() -> None:
-    with pytest.raises(ProblemError, match=r"max_ride: expected no breaks beside it \(a later"):
-        on_line(pairs=[(1, 2)], max_ride=3, vehicles=[{"breaks": [{"duration": 1}]}])
-    several = [(0, 9), [(0, 1), (3, 4)], (0, 9), (0, 9), (0, 9)]
-    with pytest.raises(ProblemError, match="expected one window a customer beside it"):
-        on_line(pairs=[(1, 2)], max_ride=3, windows=several)
-
-
 # ----------------------------------------------------------------------------------------- groups
 
 

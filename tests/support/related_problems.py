@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from random_problems import build
+from random_problems import RULES, build
 
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.objective import TERMS, Objective
@@ -22,11 +22,6 @@ BESIDE = (
     *("length", "optional", "max_routes", "vehicles", "counts", "ends", "fixed", "capacities"),
     *("unit_costs", "max_durations", "skills", "shifts"),
 )
-# Rules of routes that go with limits on rides.
-WITH_RIDES = (
-    *("stops", "latest_start", "overtime", "duration_cost", "speed", "own_service", "release"),
-    "setup",
-)
 RELATIONS = (
     *("some_pairs", "max_ride", "lifo", "pickup", "groups", "same_route", "different_routes"),
     *("order", "priority", "objective"),
@@ -37,7 +32,7 @@ def relate(features: Iterable[str], seed: int, customers: int = 6) -> Problem:
     """A problem with these features; what contradicts another is left out."""
     has = set(features)
     rng = np.random.default_rng(seed)
-    problem = build(has & {*BESIDE, *WITH_RIDES}, seed, customers)
+    problem = build(has & {*BESIDE, *RULES}, seed, customers)
     for change in _changes(problem, has, rng):
         with contextlib.suppress(ProblemError):
             problem = problem.replace(**change)
@@ -108,13 +103,18 @@ related = st.builds(
 )
 
 
-# Rides, which the sets above seldom have, with rules of routes.
+def ride(rules: Iterable[str], seed: int, customers: int = 6) -> Problem:
+    """A problem with limits on rides, which the sets above seldom have, and these features."""
+    return relate({"some_pairs", "max_ride", "vehicles", "service", *rules}, seed, customers)
+
+
+# With rules of routes.
 ridden = st.builds(
-    lambda beside, rules, seed: relate(
-        {"some_pairs", "max_ride", "vehicles", "service", *beside, *rules}, seed, 6
+    lambda beside, rules, seed: ride({*beside, *rules}, seed),
+    st.frozensets(st.sampled_from(["whole", "windows", "shifts", "durations", "lifo", "capacity"])),
+    st.frozensets(
+        st.sampled_from([rule for rule in RULES if rule != "on_board"]), min_size=1, max_size=4
     ),
-    st.frozensets(st.sampled_from(["whole", "windows", "shifts", "durations", "lifo"])),
-    st.frozensets(st.sampled_from(WITH_RIDES), min_size=1, max_size=4),
     st.integers(0, 10**6),
 )
 

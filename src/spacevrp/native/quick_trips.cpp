@@ -19,6 +19,8 @@ constexpr double ROUNDING = 1e-9;
 } // namespace
 
 RouteRules::RouteRules(const Model &problem) : model_(problem) {
+    held_.assign(at(model_.size() + 1), -INFINITE);
+    place_.assign(at(model_.size() + 1), -1);
     sums_loads_.assign(model_.vehicles.size(), 0);
     for (std::size_t i = 0; i < model_.rules.types.size(); ++i) {
         const TypeRules &own = model_.rules.types[i];

@@ -112,8 +112,9 @@ void Model::read_rules(RuleInput &&input) {
         by_type = by_type || !own.service.empty();
         reloads = reloads || !own.reload_depots.empty();
         own.priced_by_time = own.duration_cost > 0.0 || own.overtime_cost > 0.0;
-        own.scheduled = times_of_all || std::isfinite(own.latest_start) || own.slowness != 1.0 ||
-                        own.priced_by_time || !own.breaks.empty() || !own.service.empty();
+        own.scheduled = relations.rides || times_of_all || std::isfinite(own.latest_start) ||
+                        own.slowness != 1.0 || own.priced_by_time || !own.breaks.empty() ||
+                        !own.service.empty();
         rich = rich || own.scheduled || own.max_stops != ANY_NUMBER || own.under_way ||
                !own.reload_depots.empty();
     }

@@ -21,15 +21,27 @@ double RouteRules::least_extra(int type, double busy) const {
 }
 
 RouteValue RouteRules::evaluate(int type, const Node *stops, int count, const Limit &limit) {
-    const TypeRules &own = model_.rules.types[at(type)];
-    const VehicleType &vehicle = model_.vehicles[at(type)];
     reloads_.clear();
     if (count == 0)
         return {true, 0.0};
-    if (count > own.max_stops)
+    if (count > model_.rules.types[at(type)].max_stops)
         return {};
-    if (model_.relations.rides && !keeps_rides(type, stops, count))
-        return {};
+    if (!model_.relations.rides)
+        return whole_route(type, stops, count, limit);
+    // Where only the slack of comparisons makes it possible, that is used.
+    for (const double slack : {0.0, model_.time_slack}) {
+        const bool possible = read_rides(type, stops, count, slack);
+        const RouteValue found = possible ? whole_route(type, stops, count, limit) : RouteValue{};
+        if (found.feasible || rides_.empty())
+            return found;
+    }
+    return {};
+}
+
+RouteValue RouteRules::whole_route(int type, const Node *stops, int count, const Limit &limit) {
+    const TypeRules &own = model_.rules.types[at(type)];
+    const VehicleType &vehicle = model_.vehicles[at(type)];
+    reloads_.clear();
     double extra = 0.0;
     const Node *visits = stops;
     int visited = count;
@@ -52,8 +64,7 @@ RouteValue RouteRules::evaluate(int type, const Node *stops, int count, const Li
     }
     if (!own.scheduled)
         return {true, extra};
-    // The schedule that keeps the rides is there already.
-    if (!model_.relations.rides && !find_schedule(type, visits, visited))
+    if (!find_schedule(type, visits, visited))
         return {};
     const double duration = schedule_.duration();
     if (!(duration <= vehicle.max_duration))
@@ -79,13 +90,21 @@ double RouteRules::released(const TypeRules &own, const Node *visits, int count)
 }
 
 bool RouteRules::find_schedule(int type, const Node *visits, int count) {
-    return model_.rules.types[at(type)].plain_times && !always_slow
-               ? quick_schedule(type, visits, count)
-               : full_schedule(type, visits, count);
+    if (model_.rules.types[at(type)].plain_times && !always_slow)
+        return quick_schedule(type, visits, count);
+    return full_schedule(type, visits, count) &&
+           (rides_.empty() || ride_schedule(type, visits, count));
 }
 
-// One window a stop: the route is over at max(end, departure + busy), so that it may leave as late
-// as that and the closings allow.
+double RouteRules::duration(int type, const Node *stops, int count) {
+    const bool scheduled = model_.rich && model_.rules.types[at(type)].scheduled;
+    return scheduled && evaluate(type, stops, count).feasible
+               ? schedule_.duration()
+               : model_.least_duration(type, stops, count);
+}
+
+// One window a stop, and pickups that are held: the route is over at max(end, departure + busy), so
+// that it may leave as late as that and the closings allow.
 bool RouteRules::quick_schedule(int type, const Node *visits, int count) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
     const TypeRules &own = model_.rules.types[at(type)];
@@ -100,10 +119,11 @@ bool RouteRules::quick_schedule(int type, const Node *visits, int count) {
         const double service = service_of(own, last, node);
         clock += way;
         busy += way;
+        latest = std::min(latest, model_.closing[at(node)] - model_.time_slack - busy);
+        clock = std::max({clock, model_.opening[at(node)], held_[at(node)] - service});
         if (!(clock <= model_.closing[at(node)]))
             return false;
-        latest = std::min(latest, model_.closing[at(node)] - model_.time_slack - busy);
-        clock = std::max(clock, model_.opening[at(node)]) + service;
+        clock += service;
         busy += service;
         if (!model_.is_customer[at(node)])
             clock = std::max(clock, released(own, visits + i + 1, count - i - 1));

@@ -7,6 +7,9 @@
 
 namespace spacevrp {
 
+// Of the slack of times: what adding and taking away the same numbers may leave behind.
+inline constexpr double DUST = 2e-3;
+
 // What a route costs beyond weight * length and the fixed cost.
 struct RouteValue {
     bool feasible = false;
@@ -67,15 +70,34 @@ public:
     bool always_slow = false;
 
 private:
+    RouteValue whole_route(int type, const Node *stops, int count, const Limit &limit);
+    // --- rides on the route at hand, with the slack that is used
     struct Ride {
-        int from, to; // places of the pickup and of the delivery
-        double limit; // between the beginnings of both
+        Node pickup, delivery;
+        double limit; // from the end of service to its beginning
+        double least; // what ways and stops alone take
     };
-    bool keeps_rides(int type, const Node *stops, int count);
-    bool find_ride_schedule(int type, const Node *stops, int count, double slack);
+    bool read_rides(int type, const Node *stops, int count, double slack);
+    bool ride_schedule(int type, const Node *visits, int count);
+    void place_breaks(int type, const Node *visits, int count, const Schedule &found);
+    bool is_beaten(int type, const Schedule &bound) const;
+    bool times_with_rides(int type, const Node *visits, int count, Schedule &found);
+    bool earliest_with_rides(int type, const Node *visits, int count, double departure,
+                             double &end);
+    bool drive_held(int type, const Node *visits, int count, double departure, double &end);
+    double latest_with_rides(int type, const Node *visits, int count, double end);
+    double short_from(const TypeRules &own, const Node *visits, const Ride &ride) const;
+    std::size_t most_rounds(const TypeRules &own, const Node *visits, int count) const;
     std::vector<Ride> rides_;
-    std::vector<int> place_; // (N + 1,) on the route at hand
-    std::vector<double> held_, begins_, services_;
+    std::vector<double> held_; // (N + 1,) what no pickup is left before, whatever else waits
+    std::vector<int> place_;   // (N + 1,) of customers on the route at hand
+    // By the position among the visits: when it begins, at the earliest and at the latest, and so
+    // on; breaks taken before each, from the departure to the end.
+    std::vector<double> begins_, services_, ready_, holds_, by_then_;
+    std::vector<std::size_t> taken_;
+    std::vector<int> places_; // where the first breaks are taken
+    Schedule best_schedule_;
+    int tried_ = 0;
     // --- schedules of customers and depots on the way, without the depots at the ends
     bool find_schedule(int type, const Node *visits, int count);
     bool quick_schedule(int type, const Node *visits, int count);
@@ -86,10 +108,17 @@ private:
     // When everything is there that the next customers receive, up to a depot.
     double released(const TypeRules &own, const Node *visits, int count) const;
     double begin_service(Node node, double arrival) const;
+    double left_at(Node node, double arrival, double service) const;
+    double begin_break(const Break &one, double clock) const;
+    bool fit_after(const std::vector<Break> &breaks, std::size_t number, double clock) const;
     double latest_arrival(Node node, double latest_begin) const;
     bool set_out(const TypeRules &own, double earliest);
     bool forward(const TypeRules &own, Node before, Node node, bool is_end);
     void backward(const TypeRules &own, Node before, Node node);
+    // The latest departure that takes these breaks on the way and arrives by then.
+    double leave_by(const TypeRules &own, Node before, Node node, std::size_t taken,
+                    std::size_t then, double arrival) const;
+    bool needs_duration(int type) const; // and not only when the route ends
 
     // --- trips
     void begin_trip(const TypeRules &own, bool is_first);

@@ -11,29 +11,23 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// Of the slack of times: what adding and taking away the same numbers may leave behind.
-constexpr double DUST = 2e-3;
+} // namespace
 
 // When a break begins that may begin from now on; infinite where its last window has closed.
-double begin_of(const Break &one, double clock, double slack) {
+double RouteRules::begin_break(const Break &one, double clock) const {
     for (const Interval &window : one.windows)
-        if (std::max(clock, window.from) <= window.until + slack)
+        if (std::max(clock, window.from) <= window.until + model_.time_slack)
             return std::max(clock, window.from);
     return INFINITE;
 }
 
 // Whether the breaks from a number on may be taken one after the other from now on.
-bool fit_after(const std::vector<Break> &breaks, std::size_t number, double clock, double slack) {
-    for (; number < breaks.size(); ++number) {
-        clock = begin_of(breaks[number], clock, slack);
-        if (clock == INFINITE)
-            return false;
-        clock += breaks[number].duration;
-    }
-    return true;
+bool RouteRules::fit_after(const std::vector<Break> &breaks, std::size_t number,
+                           double clock) const {
+    for (; number < breaks.size() && clock < INFINITE; ++number)
+        clock = begin_break(breaks[number], clock) + breaks[number].duration;
+    return clock < INFINITE;
 }
-
-} // namespace
 
 double RouteRules::travel(const TypeRules &own, Node from, Node to, double leaving) const {
     const std::vector<double> &moments = model_.rules.moments;
@@ -86,6 +80,12 @@ double RouteRules::begin_service(Node node, double arrival) const {
     return begun;
 }
 
+// When a stop is left that is reached then; infinite where what holds it does so for too long.
+double RouteRules::left_at(Node node, double arrival, double service) const {
+    const double begun = begin_service(node, std::max(arrival, held_[at(node)] - service));
+    return begun <= model_.closing[at(node)] ? begun + service : INFINITE;
+}
+
 // The latest arrival after which service begins by then; -inf where it cannot.
 double RouteRules::latest_arrival(Node node, double begin) const {
     const double dust = DUST * model_.time_slack;
@@ -118,7 +118,7 @@ bool RouteRules::forward(const TypeRules &own, Node before, Node node, bool is_e
             }
             if (then == most)
                 break;
-            const double begin = begin_of(own.breaks[then], clock, model_.time_slack);
+            const double begin = begin_break(own.breaks[then], clock);
             if (begin == INFINITE)
                 break;
             // Where it cannot begin on the way, the vehicle waits for it at the next stop.
@@ -129,33 +129,34 @@ bool RouteRules::forward(const TypeRules &own, Node before, Node node, bool is_e
     return some;
 }
 
+double RouteRules::leave_by(const TypeRules &own, Node before, Node node, std::size_t taken,
+                            std::size_t then, double arrival) const {
+    const double dust = DUST * model_.time_slack;
+    double start = INFINITE;
+    // From the last break on this leg to the first: each in the latest window that does.
+    for (std::size_t k = then; k-- > taken;) {
+        const Break &one = own.breaks[k];
+        const auto window =
+            std::find_if(one.windows.rbegin(), one.windows.rend(), [&](const Interval &interval) {
+                return interval.from + one.duration <= std::min(arrival, start) + dust;
+            });
+        if (window == one.windows.rend())
+            return -INFINITE;
+        start = std::min(window->until, start - one.duration);
+        arrival -= one.duration;
+    }
+    return std::min(start, latest_leaving(own, before, node, arrival));
+}
+
 // One leg back: from the latest arrivals at a stop to the latest departures from the one before.
 void RouteRules::backward(const TypeRules &own, Node before, Node node) {
     const std::size_t most = own.breaks.size();
-    const double dust = DUST * model_.time_slack;
     for (std::size_t taken = 0; taken <= most; ++taken) {
-        double best = -INFINITE;
-        for (std::size_t then = taken; then <= most; ++then) {
-            if (by_[then] == -INFINITE)
-                continue;
-            // From the last break on this leg to the first: each in the latest window that does.
-            double arrival = by_[then], start = INFINITE;
-            bool possible = true;
-            for (std::size_t k = then; k-- > taken && possible;) {
-                const Break &one = own.breaks[k];
-                possible = false;
-                for (auto window = one.windows.rbegin(); window != one.windows.rend(); ++window)
-                    if (window->from + one.duration <= std::min(arrival, start) + dust) {
-                        start = std::min(window->until, start - one.duration);
-                        arrival -= one.duration;
-                        possible = true;
-                        break;
-                    }
-            }
-            if (possible)
-                best = std::max(best, std::min(start, latest_leaving(own, before, node, arrival)));
-        }
-        latest_[taken] = best;
+        latest_[taken] = -INFINITE;
+        for (std::size_t then = taken; then <= most; ++then)
+            if (by_[then] != -INFINITE)
+                latest_[taken] =
+                    std::max(latest_[taken], leave_by(own, before, node, taken, then, by_[then]));
     }
 }
 
@@ -171,7 +172,7 @@ bool RouteRules::set_out(const TypeRules &own, double earliest) {
     bool some = false;
     for (std::size_t taken = 0; taken <= most; ++taken) {
         if (taken > 0) {
-            const double begin = begin_of(own.breaks[taken - 1], over, slack);
+            const double begin = begin_break(own.breaks[taken - 1], over);
             if (begin == INFINITE)
                 break;
             over = begin + own.breaks[taken - 1].duration;
@@ -185,6 +186,11 @@ bool RouteRules::set_out(const TypeRules &own, double earliest) {
     }
     earliest_ = starts_;
     return some;
+}
+
+bool RouteRules::needs_duration(int type) const {
+    return model_.rules.types[at(type)].priced_by_time || model_.relations.measured ||
+           std::isfinite(model_.vehicles[at(type)].max_duration);
 }
 
 bool RouteRules::full_schedule(int type, const Node *visits, int count) {
@@ -206,7 +212,7 @@ bool RouteRules::full_schedule(int type, const Node *visits, int count) {
         for (std::size_t b = 0; b <= most; ++b)
             earliest_[b] = reached_[b] == INFINITE
                                ? INFINITE
-                               : std::max(begin_service(node, reached_[b]) + service, ready);
+                               : std::max(left_at(node, reached_[b], service), ready);
         origin_.swap(origin_reached_);
         last = node;
     }
@@ -216,7 +222,7 @@ bool RouteRules::full_schedule(int type, const Node *visits, int count) {
     std::size_t chosen = 0;
     for (std::size_t b = 0; b <= most; ++b)
         if (reached_[b] < end && reached_[b] <= vehicle.back_by &&
-            fit_after(own.breaks, b, reached_[b], slack)) {
+            fit_after(own.breaks, b, reached_[b])) {
             end = reached_[b];
             chosen = b;
         }
@@ -224,11 +230,11 @@ bool RouteRules::full_schedule(int type, const Node *visits, int count) {
         return false;
     schedule_.end = end;
     schedule_.departure = starts_[at(origin_reached_[chosen])];
-    if (!own.priced_by_time && std::isinf(vehicle.max_duration))
+    if (!needs_duration(type))
         return true;
     // As late as it can with the same end.
     for (std::size_t b = 0; b <= most; ++b)
-        by_[b] = fit_after(own.breaks, b, end, slack) ? end : -INFINITE;
+        by_[b] = fit_after(own.breaks, b, end) ? end : -INFINITE;
     backward(own, last, vehicle.end);
     for (int i = count - 1; i >= 0; --i) {
         const Node node = visits[i], before = i > 0 ? visits[i - 1] : vehicle.start;

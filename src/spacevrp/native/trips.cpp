@@ -131,17 +131,18 @@ void RouteRules::extend(int type, const Node *stops, int count, int number) {
                 return false;
             for (std::size_t b = 0; b < earliest_.size(); ++b)
                 earliest_[b] =
-                    reached_[b] == INFINITE ? INFINITE : begin_service(node, reached_[b]) + service;
+                    reached_[b] == INFINITE ? INFINITE : left_at(node, reached_[b], service);
             return true;
         }
         const double way = own.slowness * model_.duration(last, node);
-        label.clock += way;
+        label.clock =
+            std::max({label.clock + way, model_.opening[at(node)], held_[at(node)] - service});
         label.busy += way;
         if (!(label.clock <= model_.closing[at(node)]))
             return false;
         label.latest =
             std::min(label.latest, model_.closing[at(node)] - model_.time_slack - label.busy);
-        label.clock = std::max(label.clock, model_.opening[at(node)]) + service;
+        label.clock += service;
         label.busy += service;
         return true;
     };

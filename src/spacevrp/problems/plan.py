@@ -17,8 +17,9 @@ from spacevrp.problems.fleet import Terms
 from spacevrp.problems.plan_loads import LOAD_DUST, loads_on_way
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import as_routes, as_vehicles_of, vehicles_of
-from spacevrp.problems.referee_schedule import Pause, Schedule, begin_with_rides, schedule_route
-from spacevrp.problems.referee_timing import Timing
+from spacevrp.problems.referee_rides import begin_with_rides, schedule_route
+from spacevrp.problems.referee_schedule import Schedule
+from spacevrp.problems.referee_timing import Pause, Timing
 
 
 @dataclass(frozen=True)

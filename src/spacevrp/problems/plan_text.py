@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from spacevrp.problems.clock import Clock, Moment
 from spacevrp.problems.fleet import called_break
 from spacevrp.problems.plan import Plan, RoutePlan, Stop
-from spacevrp.problems.referee_schedule import Pause
+from spacevrp.problems.referee_timing import Pause
 
 # Digits of costs and amounts; whole numbers are written whole.
 _DIGITS = 6

@@ -30,6 +30,7 @@ from spacevrp.problems.referee_relations import (
     check_route_relations,
     objective_terms,
 )
+from spacevrp.problems.referee_rides import schedule_route
 from spacevrp.problems.referee_rules import (
     Trip,
     Violation,
@@ -43,7 +44,6 @@ from spacevrp.problems.referee_rules import (
     name_node,
     write_apart,
 )
-from spacevrp.problems.referee_schedule import schedule_route
 
 __all__ = ["Verdict", "Violation", "as_routes", "as_vehicles_of", "judge", "with_best_vehicles"]
 

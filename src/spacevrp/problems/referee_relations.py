@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from spacevrp.problems.fleet import called
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee_rides import begin_with_rides, schedule_route
 from spacevrp.problems.referee_rules import Trip, Violation, name_node, route_duration, write_apart
-from spacevrp.problems.referee_schedule import begin_with_rides, schedule_route
 from spacevrp.problems.referee_timing import Timing
 
 
@@ -123,7 +123,8 @@ def check_ride(problem: Problem, trip: Trip) -> list[Violation]:
         told = f"{ride} takes {shown} at least"
     else:
         allowed = write_apart(limit)[0]
-        told = f"windows and other rides make {ride} too long"
+        others = "windows, breaks" if trip.terms.breaks else "windows"
+        told = f"{others} and other rides make {ride} too long"
     text = f"route {trip.number}: {told}, limit is {allowed}"
     return [Violation("ride", text, trip.number, target)]
 

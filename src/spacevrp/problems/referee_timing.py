@@ -1,14 +1,17 @@
-"""What the referee knows of a route before it says when things happen: stops and ways."""
+"""What the referee knows of a route before it says when things happen: stops, ways and breaks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
-from spacevrp.problems.fleet import Terms
+from spacevrp.problems.fleet import Break, Terms
 from spacevrp.problems.problem import Problem
+
+Ride = tuple[int, int, float]  # positions of the pickup and of the delivery, and the limit
+Ranges = tuple[tuple[int, int], ...]  # for each break the first and the last place
 
 # Of the slack of times: what adding and taking away the same floats may leave behind.
 _DUST = 1e-3
@@ -45,9 +48,14 @@ class Halt:
 
 
 class Timing:
-    """The stops of a route and the ways between them, for one vehicle."""
+    """The stops of a route and the ways between them, for one vehicle.
+
+    Breaks may be taken before any stop, unless ``ranges`` say otherwise: place 0 is before the
+    vehicle leaves, and the length of the route after it is over.
+    """
 
     def __init__(self, problem: Problem, nodes: Sequence[int], terms: Terms) -> None:
+        self.ranges: Ranges | None = None
         self.problem = problem
         self.nodes = nodes
         self.terms = terms
@@ -82,6 +90,10 @@ class Timing:
                 )
             )
 
+    def may_pause(self, number: int, place: int) -> bool:
+        """Whether a break, counted from 0, may be taken there."""
+        return self.ranges is None or self.ranges[number][0] <= place <= self.ranges[number][1]
+
     def travel(self, position: int, leaving: float) -> float:
         """How long the way from a position to the next takes."""
         origin, target = self.nodes[position], self.nodes[position + 1]
@@ -89,6 +101,11 @@ class Timing:
             return self.problem.durations.between(origin, target) / self.terms.speed_factor
         times = _arc(self.problem, origin, target)
         return _between(times, leaving) / self.terms.speed_factor
+
+    def least_travel(self, position: int) -> float:
+        """How long the way to the next position takes at least, whenever it is left."""
+        leg = self.nodes[position], self.nodes[position + 1]
+        return self.problem.durations.between(*leg) / self.terms.speed_factor
 
     def latest_leaving(self, position: int, arrival: float) -> float:
         """The latest departure from a position that reaches the next one by then."""
@@ -134,3 +151,114 @@ def _between(times: list[tuple[float, float]], at: float) -> float:
         if at <= second:
             return takes + (takes_then - takes) * (at - first) / (second - first)
     return times[-1][1]
+
+
+# ------------------------------------------------------------------------- breaks and stops in time
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A break as it is taken.
+
+    ``number`` counts breaks from 1. ``place`` is the position in the route of the stop that it
+    comes before: 0 before the vehicle leaves, and the length of the route after it is over. On the
+    way it takes the time from ``begin`` to ``end``; otherwise these tell the earliest that it can.
+    """
+
+    number: int
+    place: int
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Label:
+    """The vehicle has left a position at a time, with some of its breaks behind it."""
+
+    left: float
+    reached: float
+    begun: float
+    late: bool
+    pauses: tuple[Pause, ...]  # on the way here
+    before: Label | None
+
+
+def begin_break(one: Break, clock: float, slack: float) -> float | None:
+    """When a break begins that may begin from now on; None where its last window has closed."""
+    for opening, closing in one.windows:
+        begin = max(clock, float(opening))
+        if begin <= closing + slack:
+            return begin
+    return None
+
+
+def ways_on(
+    timing: Timing, breaks: Sequence[Break], position: int, taken: int, leaving: float
+) -> Iterable[tuple[int, float, tuple[Pause, ...]]]:
+    """When the next stop is reached, with no break on the way, with one, and so on."""
+    arrival = leaving + timing.travel(position, leaving)
+    pauses: tuple[Pause, ...] = ()
+    yield taken, arrival, pauses
+    clock = leaving
+    for number in range(taken, len(breaks)):
+        begin = begin_break(breaks[number], clock, timing.slack)
+        if begin is None or not timing.may_pause(number, position + 1):
+            return
+        # Where the break cannot begin on the way, the vehicle waits for it at the next stop.
+        arrival = max(arrival, begin) + breaks[number].duration
+        clock = begin + breaks[number].duration
+        pauses = (*pauses, Pause(number + 1, position + 1, begin, clock))
+        yield number + 1, arrival, pauses
+
+
+def begin_service(halt: Halt, arrival: float, slack: float) -> float:
+    """When service begins: not before the window opens, and not in a gap."""
+    begun = max(arrival, halt.opening) if halt.waits else arrival
+    for gap, until in halt.gaps:
+        if gap + slack < begun < until:
+            begun = until
+    return begun
+
+
+def breaks_after(
+    timing: Timing, breaks: Sequence[Break], taken: int, end: float
+) -> list[float] | None:
+    """When the breaks begin that are taken after the route is over; None where one is too late."""
+    begins = []
+    for number in range(taken, len(breaks)):
+        begin = begin_break(breaks[number], end, timing.slack)
+        if begin is None or not timing.may_pause(number, len(timing.nodes)):
+            return None
+        begins.append(begin)
+        end = begin + breaks[number].duration
+    return begins
+
+
+def latest_arrival(halt: Halt, left: float, dust: float) -> float:
+    """The latest arrival after which the vehicle leaves by then; -inf where it cannot."""
+    if halt.released > left + dust:
+        return -math.inf
+    begun = min(left - halt.service, halt.closing)
+    for gap, until in reversed(halt.gaps):
+        if gap < begun < until - dust:
+            begun = gap
+    if halt.waits and begun < halt.opening - dust:
+        return -math.inf
+    return begun
+
+
+def latest_leaving(timing: Timing, breaks: Sequence[Break], position: int, arrival: float) -> float:
+    """The latest departure from a position that takes these breaks on the way and is in time."""
+    best = -math.inf
+    for windows in product(*(one.windows for one in breaks)):
+        over, passed, bound = -math.inf, 0.0, math.inf
+        for one, (opening, closing) in zip(breaks, windows, strict=True):
+            begin = max(over, opening)
+            if begin > closing + timing.slack:
+                bound = -math.inf
+            bound = min(bound, closing - passed)
+            over = begin + one.duration
+            passed += one.duration
+        if over <= arrival + timing.dust:
+            best = max(best, min(bound, timing.latest_leaving(position, arrival - passed)))
+    return best

@@ -28,13 +28,6 @@ from spacevrp.problems.route_rules import unlearned_rule
 
 RELATIONS = tuple(field.name for field in fields(RelationData))
 MOST_PRIORITY = 100
-# Rules of routes under which the earliest clock does not say all there is to say of rides.
-_NOT_WITH_RIDES = {
-    "breaks": "no breaks beside it (a later break may shorten a ride and end no later)",
-    "reload_depots": "no reload_depots beside it (the reloads that cost least may keep no ride)",
-    "closed": "one window a customer beside it (who leaves later may miss one, and rides longer)",
-    "travel_times": "no travel_times beside it (who leaves later may take longer, and ride longer)",
-}
 
 
 # ------------------------------------------------------------------------------ from user's values
@@ -185,9 +178,6 @@ def check_relations(problem: ProblemData) -> None:
         raise ProblemError(present[0], "nothing without a depot", "a value")
     paired = {node: other for pair in problem.pairs for node, other in (pair, pair[::-1])}
     _check_pickup(problem, paired)
-    for rule, expected in _NOT_WITH_RIDES.items():
-        if problem.max_ride is not None and rule in problem.route_rules:
-            raise ProblemError("max_ride", expected, "both")
     if problem.lifo and not problem.pairs:
         raise ProblemError("lifo", "pairs beside it", "none")
     if problem.lifo:

@@ -17,7 +17,9 @@ from spacevrp.problems.fleet import Terms
 from spacevrp.problems.plan import RoutePlan, Stop, make_plan
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, judge
-from spacevrp.problems.referee_schedule import Schedule, schedule_route
+from spacevrp.problems.referee_rides import rides_of, schedule_route
+from spacevrp.problems.referee_schedule import Schedule
+from spacevrp.problems.referee_timing import Ride
 
 # Codes of violations that some change mends. Too many of a type of vehicle is one of `vehicle`.
 _MENDABLE = {
@@ -26,6 +28,8 @@ _MENDABLE = {
 }
 # How often the span is halved in which a break may begin later.
 _HALVINGS = 12
+# The same of the time that rides may take more: to the last digit that is told.
+_RIDE_HALVINGS = 30
 
 
 def needed(
@@ -263,17 +267,42 @@ def _with_breaks(
 
 def _longer_rides(problem: Problem, plan: RoutePlan) -> list[Change]:
     """All rides that are too long on this route, longer by the same: as much as the worst needs."""
-    place = {stop.node: position for position, stop in enumerate(plan.stops)}
-    limits = [] if problem.max_ride is None else problem.max_ride.tolist()
-    excess: dict[tuple[int, int], tuple[float, float]] = {}
-    for (pickup, delivery), limit in zip(problem.pairs, limits, strict=False):
-        if place.get(delivery, -1) > place.get(pickup, math.inf):
-            ride = _shortest_ride(plan.stops[place[pickup] : place[delivery] + 1])
-            if ride > limit + problem.time_tolerance:
-                excess[pickup, delivery] = (ride - limit, ride)
+    nodes = [stop.node for stop in plan.stops]
+    rides = rides_of(problem, nodes)
+    if problem.has_route_rules:
+        takes = _least_rides(problem, plan, rides)
+    else:
+        takes = [_shortest_ride(plan.stops[first : last + 1]) for first, last, _ in rides]
+    excess = {
+        (nodes[first], nodes[last]): (ride - limit, ride)
+        for (first, last, limit), ride in zip(rides, takes, strict=True)
+        if ride > limit + problem.time_tolerance
+    }
     amount = max((more for more, _ in excess.values()), default=0.0)
     longest = max((ride for _, ride in excess.values()), default=0.0)
     return [Change("ride", amount, longest, tuple(node for pair in excess for node in pair))]
+
+
+def _least_rides(problem: Problem, plan: RoutePlan, rides: Sequence[Ride]) -> list[float]:
+    """How long each ride takes where all may take as little more as there is a schedule for.
+
+    The times of the plan are those without limits, so that what is too long there is enough.
+    """
+    nodes = [stop.node for stop in plan.stops]
+    terms = plan.vehicle or problem.uniform_terms(nodes[0])
+    begun = [stop.reached + stop.waiting for stop in plan.stops]
+    left = [stop.left for stop in plan.stops]
+    takes = [begun[last] - left[first] for first, last, _ in rides]
+    few, many = 0.0, max(ride - limit for ride, (_, _, limit) in zip(takes, rides, strict=True))
+    for _ in range(_RIDE_HALVINGS):
+        half = (few + many) / 2
+        found = schedule_route(problem, nodes, terms, half)
+        if found is None or found.ride is not None:
+            few = half
+            continue
+        many = half
+        takes = [found.begun[last] - found.left[first] for first, last, _ in rides]
+    return takes
 
 
 def _shortest_ride(stops: Sequence[Stop]) -> float:

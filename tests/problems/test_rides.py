@@ -1,0 +1,310 @@
+"""Limits on rides next to several windows, breaks, reloads and travel times by the time of day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacevrp import Problem, Solution, judge
+from spacevrp.formats.instance_json import read_json, write_json
+from spacevrp.search import Stop, improve
+
+# The depot and four customers on a line, one apart.
+LINE = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0)]
+LATEST = 18
+
+
+def on_line(windows: dict[int, Any], **fields: Any) -> Problem:
+    """Who is not named has a window from 0 to 100."""
+    return Problem.from_coordinates(
+        LINE, windows=[windows.get(node, (0, 100)) for node in range(5)], **fields
+    )
+
+
+def verdict_of(problem: Problem, route: list[int]) -> tuple[list[str], list[float], float]:
+    """The codes of what is wrong, when service begins at each stop, and when the route leaves."""
+    plan = Solution.judged(problem, [route])
+    (times,) = plan.plan.routes
+    begun = [round(stop.left - stop.service, 4) for stop in times.stops]
+    return [one.code for one in plan.violations], begun, times.stops[0].left
+
+
+IN_ORDER = [0, 1, 2, 3, 4, 0]
+
+
+# ---------------------------------------------------------------------------------- by hand
+
+
+def test_a_pickup_waits_for_a_later_window_of_a_stop_on_its_ride() -> None:
+    def windowed(closing: float, limit: float = 4) -> Problem:
+        several = {1: [(0, 3), (10, closing)], 2: [(0, 1), (6, 30)], 4: [(4, 5), (20, 100)]}
+        return on_line(several, pairs=[(1, 4)], max_ride=limit)
+
+    # Customer 2 opens again at 6, which is too late for the first window of customer 4.
+    assert verdict_of(windowed(16), IN_ORDER) == ([], [15, 16, 17, 18, 20, 24], 15)
+    assert verdict_of(windowed(15), IN_ORDER)[0] == ["ride"]
+    assert verdict_of(windowed(15, 5), IN_ORDER) == ([], [14, 15, 16, 17, 20, 24], 14)
+    # Without customer 2 both are served in their first windows.
+    begun = verdict_of(windowed(15), [0, 1, 3, 4, 2, 0])[1]
+    assert begun == [0, 1, 3, 4, 6, 8]
+
+
+def test_a_break_is_not_taken_on_a_ride_that_it_makes_too_long() -> None:
+    def rested(until: float, limit: float, closing: float = 1) -> Problem:
+        van = {"breaks": [{"duration": 2, "window": (2, until)}]}
+        return on_line({1: (1, closing)}, pairs=[(1, 4)], max_ride=limit, vehicles=[van])
+
+    # The ride takes from 1 to 4; at 4 the break may begin on the way home.
+    assert verdict_of(rested(6, 4), IN_ORDER) == ([], [0, 1, 2, 3, 4, 10], 0)
+    assert verdict_of(rested(3, 4), IN_ORDER)[0] == ["ride"]
+    (text,) = (one.message for one in judge(rested(3, 4), [IN_ORDER]).violations)
+    assert "windows, breaks and other rides make the ride from customer 1 to customer 4" in text
+    assert verdict_of(rested(3, 5), IN_ORDER)[1][-2:] == [6, 10]
+    # Where customer 1 may wait for it, the break comes before the ride.
+    assert verdict_of(rested(3, 4, 20), IN_ORDER) == ([], [1, 4, 5, 6, 7, 11], 1)
+
+
+def test_rides_of_a_later_trip() -> None:
+    def reloaded(closing: float) -> Problem:
+        return on_line(
+            {3: (0, closing), 4: (20, 100)},
+            pairs=[(1, 2), (3, 4)],
+            max_ride=1,
+            service=[2, 0, 0, 0, 0],
+            vehicles=[{"reload_depots": [0], "latest_start": 9}],
+        )
+
+    route = [0, 1, 2, 0, 3, 4, 0]
+    # Home at 4 + 9, and there again from 15 on.
+    assert verdict_of(reloaded(19), route) == ([], [9, 10, 11, 13, 19, 20, 24], 9)
+    assert verdict_of(reloaded(18), route)[0] == ["ride"]
+    assert verdict_of(reloaded(19), [0, 1, 0, 2, 3, 4, 0])[0] == ["ride", "pair"]
+
+
+def test_a_pickup_waits_for_the_rush_hour_to_pass() -> None:
+    once = np.abs(np.subtract.outer(range(5), range(5))).astype(float)
+    rush = [(10, once), (20, 2 * once), (30, 2 * once), (40, once)]
+
+    def at(opening: float, closing: float) -> Problem:
+        windows = {1: (opening, closing)}
+        return on_line(windows, pairs=[(1, 4)], max_ride=4, travel_times=rush)
+
+    # Left u after 30, each way of 1 takes 2 - u / 10: all three take 4 from u = 1.42 / 0.271 on.
+    begun = 30 + 1.42 / 0.271
+    assert verdict_of(at(20, 60), IN_ORDER)[1][1] == pytest.approx(begun, abs=1e-3)
+    assert verdict_of(at(20, begun + 0.01), IN_ORDER)[0] == []
+    assert verdict_of(at(20, begun - 0.01), IN_ORDER)[0] == ["ride"]
+    assert verdict_of(at(1, 5), IN_ORDER) == ([], [0, 1, 2, 3, 4, 8], 0)
+
+
+def test_everything_together_is_written_read_and_solved(tmp_path: Path) -> None:
+    apart = np.abs(np.subtract.outer(range(5), range(5))).astype(float)
+    van = {"breaks": [{"duration": 2, "window": (4, 9)}], "reload_depots": [0], "capacity": 1}
+    problem = on_line(
+        {3: [(0, 2), (6, 50)]},
+        demand=[0, -1, -1, 1, 1],
+        pairs=[(1, 3), (2, 4)],
+        max_ride=[3, None],
+        vehicles=[van],
+        travel_times=[(0, apart), (20, 2 * apart)],
+    )
+    write_json(tmp_path / "rides.json", problem)
+    assert read_json(tmp_path / "rides.json") == problem
+    (found,) = improve([problem], [None], stop=Stop(iterations=200), seed=1)
+    assert found.is_legal
+    # One after the other, whichever comes first: there is room for one.
+    assert found.cost == judge(problem, [[0, 1, 3, 2, 4, 0]]).cost == 10
+
+
+# -------------------------------------------------------------------------- every schedule there is
+
+
+def every_schedule(problem: Problem, nodes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(end, departure) of every schedule of whole numbers that keeps all rules."""
+    terms = problem.fleet[0]
+    service = terms.service_at(problem.service)
+    assert problem.max_ride is not None
+    limits = {
+        pair: limit for pair, limit in zip(problem.pairs, problem.max_ride.tolist(), strict=True)
+    }
+    pickup_of = {delivery: pickup for pickup, delivery in problem.pairs}
+    breaks = terms.breaks
+    last = len(nodes) - 1
+
+    def release_of(position: int) -> float:
+        """Of what is loaded at a depot: all up to the next one."""
+        released = -np.inf
+        for node in nodes[position + 1 :]:
+            if node in problem.depots:
+                break
+            if problem.release is not None:
+                released = max(released, problem.release[node])
+        return released
+
+    def travel(a: int, b: int, leaving: float) -> float:
+        if not problem.travel_times:
+            return float(problem.durations.between(a, b)) / terms.speed_factor
+        moments = [moment for moment, _ in problem.travel_times]
+        return float(np.interp(leaving, moments, [m[a, b] for _, m in problem.travel_times]))
+
+    def opens(node: int, moment: float) -> bool:
+        opening, closing = problem.windows[node]
+        gaps = [(a, b) for closed, a, b in problem.closed if closed == node]
+        return opening <= moment <= closing and not any(a < moment < b for a, b in gaps)
+
+    def takes_rest(taken: int, clock: float) -> bool:
+        """Whether the other breaks may be taken after the route."""
+        for one in breaks[taken:]:
+            begins = [max(clock, a) for a, b in one.windows if max(clock, a) <= b]
+            if not begins:
+                return False
+            clock = min(begins) + one.duration
+        return True
+
+    def pause(taken: int, clock: float, arrival: float) -> Iterator[tuple[int, float]]:
+        """(breaks taken, arrival) for all breaks on a leg, and all moments at which they begin."""
+        yield taken, arrival
+        if taken == len(breaks):
+            return
+        one = breaks[taken]
+        for begin in range(LATEST + 1):
+            if begin >= clock and any(a <= begin <= b for a, b in one.windows):
+                over = begin + one.duration
+                yield from pause(taken + 1, over, max(arrival, begin) + one.duration)
+
+    over_by = min(terms.back_by, problem.windows[nodes[-1], 1])
+
+    def go_on(position: int, taken: int, left: float, ends: dict[int, float]) -> Iterator[int]:
+        if position == last:
+            if left <= over_by and takes_rest(taken, left):
+                yield int(left)
+            return
+        node = nodes[position + 1]
+        way = travel(nodes[position], node, left)
+        for then, arrival in set(pause(taken, left, left + way)):
+            if position + 1 == last:
+                yield from go_on(last, then, arrival, ends)
+                continue
+            for begin in range(int(arrival), LATEST + 1):
+                pickup = pickup_of.get(node)
+                if pickup is not None and begin - ends[pickup] > limits[pickup, node]:
+                    break
+                if opens(node, begin):
+                    over = begin + float(service[node])
+                    if node in problem.depots:
+                        over = max(over, release_of(position + 1))
+                    yield from go_on(position + 1, then, over, {**ends, node: over})
+
+    earliest = max(problem.windows[nodes[0], 0], terms.leaves_from, release_of(0))
+    for departure in range(int(earliest), LATEST + 1):
+        if departure > terms.latest_start:
+            break
+        clock, starts = -np.inf, [0]
+        for taken, one in enumerate(breaks, start=1):  # before it leaves
+            begins = [max(clock, a) for a, b in one.windows if max(clock, a) <= b]
+            if not begins or min(begins) + one.duration > departure:
+                break
+            clock = min(begins) + one.duration
+            starts.append(taken)
+        for taken in starts:
+            for end in go_on(0, taken, departure, {}):
+                yield end, departure
+
+
+def as_windows(ends: list[int], last: int) -> list[tuple[int, int]]:
+    """Windows from moments in order: each opens at one and closes at the next."""
+    return list(zip(ends[::2], [*ends, last][1::2], strict=True))
+
+
+whole = st.integers(0, 9)
+windows = st.lists(st.integers(0, LATEST), min_size=1, max_size=4, unique=True).map(
+    lambda ends: as_windows(sorted(ends), LATEST)
+)
+one_break = st.fixed_dictionaries(
+    {"duration": st.integers(1, 3), "windows": windows},
+)
+vans = st.fixed_dictionaries(
+    {},
+    optional={
+        "breaks": st.lists(one_break, min_size=1, max_size=2),
+        "latest_start": whole,
+        "unit_duration_cost": st.just(1),
+    },
+)
+# Steps of travel times between moments 3 apart: nobody arrives earlier who leaves later, and all
+# who leave at a whole number arrive at one.
+steps = st.lists(st.sampled_from([-3, 0, 3]), min_size=2, max_size=4)
+
+
+@settings(max_examples=80)
+@given(
+    windows=st.tuples(*[windows] * 4),
+    service=st.tuples(*[st.integers(0, 2)] * 4),
+    rides=st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    route=st.sampled_from(
+        [
+            (0, 1, 2, 3, 4, 0),
+            (0, 1, 2, 4, 3, 0),
+            (0, 1, 3, 2, 4, 0),
+            (0, 1, 3, 0, 2, 4, 0),
+            (0, 2, 4, 0, 1, 3, 0),
+        ]
+    ),
+    van=vans,
+    steps=st.none() | steps,
+)
+def test_the_referee_finds_what_exists(
+    windows: Any, service: Any, rides: Any, route: Any, van: dict[str, Any], steps: Any
+) -> None:
+    """All schedules on a grid: the same verdict, the same end and the same departure."""
+    fields: dict[str, Any] = {}
+    if steps is not None:
+        levels = np.cumsum([0, *steps])
+        base = np.abs(np.subtract.outer(range(5), range(5))).astype(float)
+        base[base > 0] -= levels.min()
+        apart = ~np.eye(5, dtype=bool)
+        fields["travel_times"] = [
+            (3.0 * k, base + level * apart) for k, level in enumerate(levels.tolist())
+        ]
+    problem = Problem.from_coordinates(
+        LINE,
+        pairs=[(1, 3), (2, 4)],
+        max_ride=rides,
+        windows=[(0, 40), *windows],
+        service=[1, *service],
+        vehicles=[{**van, "reload_depots": [0]}],
+        allow_unservable=True,
+        **fields,
+    )
+    found = list(every_schedule(problem, route))
+    verdict = judge(problem, [route])
+    said = [one.message for one in verdict.violations]
+    assert verdict.feasible == bool(found), (said, min(found, default=None))
+    if found:
+        end = min(found)[0]
+        leaves = max(departure for over, departure in found if over == end)
+        (trip,) = verdict.trips
+        assert trip.schedule is not None
+        assert trip.schedule.end == pytest.approx(end)
+        # Who leaves between two whole numbers may arrive at one, where travel times rise.
+        off_grid = 1 if steps else 1e-6
+        assert -1e-6 < trip.schedule.departure - leaves < off_grid
+        check_schedule(problem, route)
+
+
+def check_schedule(problem: Problem, route: Sequence[int]) -> None:
+    """What a plan shows keeps the rides, and begins in windows."""
+    (plan,) = Solution.judged(problem, [list(route)]).plan.routes
+    assert problem.max_ride is not None
+    begun = {stop.node: stop.left - stop.service for stop in plan.visits}
+    left = {stop.node: stop.left for stop in plan.visits}
+    for (pickup, delivery), limit in zip(problem.pairs, problem.max_ride, strict=True):
+        assert begun[delivery] - left[pickup] <= limit + 1e-6
+    for node, a, b in problem.closed:
+        assert not a + 1e-6 < begun[node] < b - 1e-6
