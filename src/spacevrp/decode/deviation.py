@@ -33,7 +33,7 @@ class Deviations(NamedTuple):
     def at(self, step: int) -> Turn:
         """What the step of this number depends on."""
         planned = self.plan[:, step].long()
-        return Turn(planned, step < self.turn, step == self.turn, self.rank.long())
+        return Turn(planned, self.turn > step, self.turn == step, self.rank.long())
 
 
 def choose_other(scores: Tensor, turn: Turn) -> Tensor:

@@ -175,7 +175,7 @@ def roll_out(
     return Trajectories(nodes, origins, action[0], steps[0], cost[0])
 
 
-def _of_one_augmentation(deviations: Deviations) -> dict[str, Array]:
+def _of_one_augmentation(deviations: Deviations) -> dict[str, Any]:
     return {name: array[None] for name, array in deviations._asdict().items()}
 
 

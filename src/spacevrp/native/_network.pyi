@@ -87,6 +87,9 @@ def rollout(
     move_first: _Floats | None = None,  # (B, N, F) what facts of moves weigh; all three or none,
     move_last: _Floats | None = None,  # (B, N, F) and 7 signals with them
     move_state: _Floats | None = None,  # (I, S, F)
+    plan: NDArray[np.int32] | None = None,  # (B, P, T) moves that are made until the turn; all
+    turn: NDArray[np.int32] | None = None,  # (B, P) three or none, and neither fleet nor lists
+    rank: NDArray[np.int32] | None = None,  # (B, P) of the other move then: decode/deviation.py
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats, _Integers]:
     """Moves (B, P, T), how many of them (B, P), costs (B, P), and origins (B, P).
 

@@ -166,9 +166,8 @@ class SolveParams:
     @property
     def asks_for_network(self) -> bool:
         """Whether something is said of the network's plans, which are made then at any size."""
-        said = (self.augmentations, self.start_nodes, self.num_samples, self.candidates)
-        said += (self.beam_width,)
-        return bool(self.network) or any(value is not None for value in said)
+        said = (self.augmentations, self.start_nodes, self.num_samples, self.beam_width)
+        return bool(self.network) or any(value is not None for value in (*said, self.candidates))
 
     def check_time(self) -> None:
         """Raise for what a time decides, and was said all the same."""
