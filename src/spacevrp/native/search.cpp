@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace spacevrp {
 namespace {
@@ -49,6 +50,11 @@ Annealing annealing_for(const Model &model) {
 // Share of iterations in which optional visits may cost more than they are worth, and how much.
 constexpr double INVITES = 0.05, MOST_EAGER = 2.3;
 
+double env(const char *name, double usual) {
+    const char *text = std::getenv(name);
+    return text == nullptr ? usual : std::atof(text);
+}
+
 double now() {
     using namespace std::chrono;
     return duration<double>(steady_clock::now().time_since_epoch()).count();
@@ -58,7 +64,8 @@ double now() {
 
 double heat_for(const Model &model, double iterations_per_customer, double customers,
                 double routes) {
-    const double heat = HEAT * std::pow(std::max(iterations_per_customer, 1.0), HEAT_POWER);
+    static const double first = env("SV_HEAT", HEAT), power = env("SV_POWER", HEAT_POWER);
+    const double heat = first * std::pow(std::max(iterations_per_customer, 1.0), power);
     // Long routes change places with their neighbours in many small steps, over dearer plans.
     const bool long_routes = !model.timed && !model.paired && !model.maximise_prize &&
                              customers >= LARGE && routes > 1.0;
@@ -123,7 +130,7 @@ Search::Search(const Model &problem, const Options &options)
         }
     const Annealing usual = annealing_for(model_);
     if (options_.cold <= 0.0)
-        options_.cold = usual.cold;
+        options_.cold = usual.cold * env("SV_COLD", 1.0);
     if (options_.removed <= 0.0)
         options_.removed = usual.removed;
     // Few such moves keep the order of pairs, and where whom to visit matters more than the order
@@ -310,8 +317,15 @@ Result Search::run(const Hooks &hooks) {
     std::int64_t iteration = 0, last_gain = 0;
     bool settled = false; // the prices of those left out no longer rise
     const auto note = [&](double clock) {
-        result.trace.push_back({clock - began, iteration, best_value_});
+        result.trace.push_back({clock - began, iteration, top_value()});
     };
+    const double first_share = env("SV_FIRST", 0.5), child_length = env("SV_CHILD", 300.0),
+                 long_enough = env("SV_LONG", 800.0), most_trajectories = env("SV_MOST", 5.0),
+                 child_heat = env("SV_CHEAT", 0.4), stages_from = env("SV_FROM", 1e18);
+    double planned = options_.iterations > 0 ? static_cast<double>(options_.iterations) : 0.0;
+    Routes first;
+    bool decided = model_.relations.fewest || options_.progress_from > 0.0 ||
+                   options_.progress_to < 1.0;
     note(began);
     if (units_.empty()) {
         result.routes = best_routes();
@@ -332,6 +346,8 @@ Result Search::run(const Hooks &hooks) {
     if (dropping_)
         current = objective();
     const bool inviting = may_serve_too_few();
+    if (!decided)
+        first = best_routes();
     while (true) {
         if (options_.iterations >= 0 && iteration >= options_.iterations)
             break;
@@ -350,23 +366,54 @@ Result Search::run(const Hooks &hooks) {
                 share_done_ = std::max(share_done_, spent / options_.seconds);
                 if (iteration >= 64 && spent > 0.0) {
                     const double rate = static_cast<double>(iteration) / spent;
-                    double planned = rate * options_.seconds;
+                    planned = rate * options_.seconds;
                     if (options_.iterations > 0)
                         planned = std::min(planned, static_cast<double>(options_.iterations));
-                    heat(planned);
+                    if (!stages_.on)
+                        heat(planned);
                 }
             }
             if (options_.iterations < 0 && options_.seconds < 0.0)
                 share_done_ = 0.5; // nothing tells how long it will take
             share_done_ = options_.progress_from +
                           (options_.progress_to - options_.progress_from) * share_done_;
+            if (!decided && planned > 0.0) {
+                decided = true;
+                if (planned / customers >= stages_from && routes > 2.0) {
+                    stages_.on = true;
+                    stages_.trajectories = static_cast<int>(std::clamp(
+                        planned * first_share / customers / long_enough, 1.0, most_trajectories));
+                    stages_.to = first_share / stages_.trajectories;
+                    heat(planned * stages_.to);
+                }
+            }
+            if (stages_.on && share_done_ >= stages_.to && share_done_ < 1.0) {
+                end_stage();
+                ++stages_.number;
+                stages_.from = stages_.to;
+                if (stages_.number < stages_.trajectories) {
+                    stages_.to = first_share * (stages_.number + 1) / stages_.trajectories;
+                    heat(planned * (stages_.to - stages_.from));
+                    begin_stage(first);
+                } else {
+                    const double left = (1.0 - stages_.from) * planned / customers;
+                    const double children = std::max(1.0, std::round(left / child_length));
+                    stages_.to = children <= 1.0 ? 1.0
+                                                 : stages_.from + (1.0 - stages_.from) / children;
+                    heat(planned * (stages_.to - stages_.from));
+                    hot = std::max(hot * child_heat, cold);
+                    begin_stage(make_child());
+                }
+                current = objective();
+            }
             if (dropping_ && share_done_ >= DROPPING) {
                 end_of_dropping();
                 current = objective();
                 dropped_until = DROPPING;
             }
             const double cooled =
-                dropping_ ? DROPPING_HEAT : (share_done_ - dropped_until) / (1.0 - dropped_until);
+                stages_.on  ? (share_done_ - stages_.from) / (stages_.to - stages_.from)
+                : dropping_ ? DROPPING_HEAT : (share_done_ - dropped_until) / (1.0 - dropped_until);
             temperature = hot * std::pow(cold / hot, cooled);
             if (clock - told > 0.02) {
                 told = clock;
@@ -376,7 +423,7 @@ Result Search::run(const Hooks &hooks) {
                 }
                 if (news && hooks.found) {
                     news = false;
-                    hooks.found(best_routes(), best_value_);
+                    hooks.found(top_routes(), top_value());
                 }
             }
             if (!settled && share_done_ > 0.5 && plan.missing > 0 && !dropping_) {
@@ -436,10 +483,13 @@ Result Search::run(const Hooks &hooks) {
             }
             if (plan.value().better_than(best_value_)) {
                 keep_best();
-                last_gain = iteration;
-                news = true;
-                if (result.trace.size() < 4096)
-                    note(now());
+                if (is_top_ || best_value_.better_than(top_value_)) {
+                    is_top_ = true;
+                    last_gain = iteration;
+                    news = true;
+                    if (result.trace.size() < 4096)
+                        note(now());
+                }
                 if (dropping_ && plan.missing == 0) {
                     if (!drop_route())
                         end_of_dropping();
@@ -462,8 +512,8 @@ Result Search::run(const Hooks &hooks) {
     }
     eagerness_ = 1.0;
     result.iterations = iteration;
-    result.routes = best_routes();
-    result.value = best_value_;
+    result.routes = top_routes();
+    result.value = top_value();
     if (options_.give_current)
         result.current = plan.routes();
     result.seconds = now() - began;

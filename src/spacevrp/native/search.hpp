@@ -185,6 +185,28 @@ private:
     void enqueue_beside(Node node); // with its neighbours on the route
     void enqueue_changed();
 
+    // --- stages of a long annealing: trajectories, then children of what they found
+    struct Stages {
+        bool on = false;
+        int number = 0, trajectories = 1;
+        double from = 0.0, to = 1.0;
+    };
+    struct Elite {
+        Routes routes;
+        Value value;
+    };
+    void begin_stage(const Routes &from);
+    void end_stage();
+    Routes make_child();
+    Routes cross(const Routes &one, const Routes &other);
+    const Value &top_value() const { return is_top_ ? best_value_ : top_value_; }
+    Routes top_routes() const { return is_top_ ? best_routes() : top_routes_; }
+    Stages stages_;
+    std::vector<Elite> elite_;
+    Routes top_routes_; // the best plan of earlier stages
+    Value top_value_;
+    bool is_top_ = true; // the best plan of this stage is the best of all
+
     // --- best plan
     void set_dirty(int number);
     void keep_best();
