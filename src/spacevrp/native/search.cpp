@@ -64,13 +64,14 @@ double now() {
 
 double heat_for(const Model &model, double iterations_per_customer, double customers,
                 double routes) {
-    static const double first = env("SV_HEAT", HEAT), power = env("SV_POWER", HEAT_POWER);
+    static const double first = env("SV_HEAT", HEAT), power = env("SV_POWER", HEAT_POWER),
+                        hottest = env("SV_HOTTEST", HOTTEST);
     const double heat = first * std::pow(std::max(iterations_per_customer, 1.0), power);
     // Long routes change places with their neighbours in many small steps, over dearer plans.
     const bool long_routes = !model.timed && !model.paired && !model.maximise_prize &&
                              customers >= LARGE && routes > 1.0;
     const double times = std::pow(customers / std::max(routes, 1.0) / STOPS, STOPS_POWER);
-    return annealing_for(model).heat * std::min(heat, HOTTEST) *
+    return annealing_for(model).heat * std::min(heat, hottest) *
            (long_routes ? std::clamp(times, 1.0, MOST_TIMES) : 1.0);
 }
 
