@@ -132,6 +132,7 @@ Search::Search(const Model &problem, const Options &options)
     const Annealing usual = annealing_for(model_);
     if (options_.cold <= 0.0)
         options_.cold = usual.cold * env("SV_COLD", 1.0);
+    options_.staged = env("SV_FROM", options_.staged);
     if (options_.removed <= 0.0)
         options_.removed = usual.removed;
     // Few such moves keep the order of pairs, and where whom to visit matters more than the order
@@ -308,25 +309,20 @@ Result Search::run(const Hooks &hooks) {
     double hot = 0.0, temperature = 0.0;
     // The more iterations a customer gets, the hotter it pays to start.
     const double routes = static_cast<double>(plan.active.size());
+    double planned = options_.iterations > 0 ? static_cast<double>(options_.iterations) : 0.0;
     const auto heat = [&](double iterations) {
-        hot = unit * (options_.hot > 0.0
-                          ? options_.hot
-                          : heat_for(model_, iterations / customers, customers, routes));
+        const double here = iterations * (stage_.to - stage_.from) / customers;
+        hot = unit *
+              (options_.hot > 0.0 ? options_.hot : heat_for(model_, here, customers, routes)) *
+              heat_of_stage();
         hot = std::max(hot, cold);
     };
-    heat(options_.iterations > 0 ? static_cast<double>(options_.iterations) : 100.0 * customers);
+    heat(planned > 0.0 ? planned : 100.0 * customers);
     std::int64_t iteration = 0, last_gain = 0;
     bool settled = false; // the prices of those left out no longer rise
     const auto note = [&](double clock) {
-        result.trace.push_back({clock - began, iteration, top_value()});
+        result.trace.push_back({clock - began, iteration, best_of_all()});
     };
-    const double first_share = env("SV_FIRST", 0.5), child_length = env("SV_CHILD", 300.0),
-                 long_enough = env("SV_LONG", 800.0), most_trajectories = env("SV_MOST", 5.0),
-                 child_heat = env("SV_CHEAT", 0.4), stages_from = env("SV_FROM", 1e18);
-    double planned = options_.iterations > 0 ? static_cast<double>(options_.iterations) : 0.0;
-    Routes first;
-    bool decided = model_.relations.fewest || options_.progress_from > 0.0 ||
-                   options_.progress_to < 1.0;
     note(began);
     if (units_.empty()) {
         result.routes = best_routes();
@@ -343,12 +339,10 @@ Result Search::run(const Hooks &hooks) {
         current = objective();
     }
     dropping_ = model_.relations.fewest && options_.progress_from < DROPPING && drop_route();
-    double dropped_until = 0.0;
     if (dropping_)
         current = objective();
+    bool divided = model_.relations.fewest; // or it has been seen that it does not pay
     const bool inviting = may_serve_too_few();
-    if (!decided)
-        first = best_routes();
     while (true) {
         if (options_.iterations >= 0 && iteration >= options_.iterations)
             break;
@@ -370,51 +364,31 @@ Result Search::run(const Hooks &hooks) {
                     planned = rate * options_.seconds;
                     if (options_.iterations > 0)
                         planned = std::min(planned, static_cast<double>(options_.iterations));
-                    if (!stages_.on)
-                        heat(planned);
+                    heat(planned);
                 }
             }
             if (options_.iterations < 0 && options_.seconds < 0.0)
                 share_done_ = 0.5; // nothing tells how long it will take
             share_done_ = options_.progress_from +
                           (options_.progress_to - options_.progress_from) * share_done_;
-            if (!decided && planned > 0.0) {
-                decided = true;
-                if (planned / customers >= stages_from && routes > 2.0) {
-                    stages_.on = true;
-                    stages_.trajectories = static_cast<int>(std::clamp(
-                        planned * first_share / customers / long_enough, 1.0, most_trajectories));
-                    stages_.to = first_share / stages_.trajectories;
-                    heat(planned * stages_.to);
-                }
-            }
-            if (stages_.on && share_done_ >= stages_.to && share_done_ < 1.0) {
-                end_stage();
-                ++stages_.number;
-                stages_.from = stages_.to;
-                if (stages_.number < stages_.trajectories) {
-                    stages_.to = first_share * (stages_.number + 1) / stages_.trajectories;
-                    heat(planned * (stages_.to - stages_.from));
-                    begin_stage(first);
-                } else {
-                    const double left = (1.0 - stages_.from) * planned / customers;
-                    const double children = std::max(1.0, std::round(left / child_length));
-                    stages_.to = children <= 1.0 ? 1.0
-                                                 : stages_.from + (1.0 - stages_.from) / children;
-                    heat(planned * (stages_.to - stages_.from));
-                    hot = std::max(hot * child_heat, cold);
-                    begin_stage(make_child());
-                }
-                current = objective();
-            }
             if (dropping_ && share_done_ >= DROPPING) {
                 end_of_dropping();
                 current = objective();
-                dropped_until = DROPPING;
+                stage_.from = DROPPING;
             }
-            const double cooled =
-                stages_.on  ? (share_done_ - stages_.from) / (stages_.to - stages_.from)
-                : dropping_ ? DROPPING_HEAT : (share_done_ - dropped_until) / (1.0 - dropped_until);
+            if (!divided && planned > 0.0) {
+                divided = true;
+                divide_annealing(planned);
+                heat(planned);
+            }
+            if (share_done_ >= stage_.to && stage_.to < 1.0) {
+                next_stage(planned);
+                heat(planned);
+                current = objective();
+            }
+            const double cooled = dropping_ ? DROPPING_HEAT
+                                            : (share_done_ - stage_.from) /
+                                                  (stage_.to - stage_.from);
             temperature = hot * std::pow(cold / hot, cooled);
             if (clock - told > 0.02) {
                 told = clock;
@@ -424,7 +398,7 @@ Result Search::run(const Hooks &hooks) {
                 }
                 if (news && hooks.found) {
                     news = false;
-                    hooks.found(top_routes(), top_value());
+                    hooks.found(best_routes_of_all(), best_of_all());
                 }
             }
             if (!settled && share_done_ > 0.5 && plan.missing > 0 && !dropping_) {
@@ -484,8 +458,8 @@ Result Search::run(const Hooks &hooks) {
             }
             if (plan.value().better_than(best_value_)) {
                 keep_best();
-                if (is_top_ || best_value_.better_than(top_value_)) {
-                    is_top_ = true;
+                if (is_best_of_all_ || best_value_.better_than(best_before_.value)) {
+                    is_best_of_all_ = true;
                     last_gain = iteration;
                     news = true;
                     if (result.trace.size() < 4096)
@@ -513,8 +487,8 @@ Result Search::run(const Hooks &hooks) {
     }
     eagerness_ = 1.0;
     result.iterations = iteration;
-    result.routes = top_routes();
-    result.value = top_value();
+    result.routes = best_routes_of_all();
+    result.value = best_of_all();
     if (options_.give_current)
         result.current = plan.routes();
     result.seconds = now() - began;

@@ -1,8 +1,10 @@
-// Stages of a long annealing: several trajectories from the same start, then children of the plans
-// that they found (routes of one parent in the place of routes of the other), each annealed anew.
+// A long annealing in stages: trajectories from the same start, then children of the best plans
+// found, which have some routes of one parent in place of those of the other (selective route
+// exchange: Nagata and Bräysy 2010); each stage cools down once.
 #include "search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 namespace spacevrp {
@@ -10,136 +12,137 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+// Share of the time for trajectories, iterations a customer that one takes at least, and how many
+// there are at most; iterations a customer for a child, and times the usual heat.
 double env(const char *name, double usual) {
     const char *text = std::getenv(name);
     return text == nullptr ? usual : std::atof(text);
 }
-
-// Seeds to try for a child that differs from its first parent.
+const double TRAJECTORIES = env("SV_FIRST", 0.5), LONG = env("SV_LONG", 800.0),
+             MOST = env("SV_MOST", 5.0), CHILD = env("SV_CHILD", 300.0),
+             CHILD_HEAT = env("SV_CHEAT", 0.4), CROSS = env("SV_CROSS", 1.0);
+const std::size_t ELITE = static_cast<std::size_t>(env("SV_ELITE", 6.0));
+constexpr int FEWEST_ROUTES = 3;
+// Customers to try for a child that differs from its first parent.
 constexpr int TRIES = 10;
 
 } // namespace
 
-void Search::end_stage() {
-    if (is_top_) {
-        top_routes_ = best_routes();
-        top_value_ = best_value_;
-        is_top_ = false;
+void Search::divide_annealing(double iterations) {
+    const double each = iterations / static_cast<double>(units_.size());
+    if (each < options_.staged || options_.no_gain >= 0 || options_.progress_from > 0.0 ||
+        options_.progress_to < 1.0 || static_cast<int>(plan.active.size()) < FEWEST_ROUTES)
+        return;
+    first_ = {best_routes(), best_value_};
+    stage_.trajectories = static_cast<int>(std::clamp(TRAJECTORIES * each / LONG, 1.0, MOST));
+    stage_.to = TRAJECTORIES / stage_.trajectories;
+}
+
+double Search::heat_of_stage() const { return is_child() ? CHILD_HEAT : 1.0; }
+
+void Search::next_stage(double iterations) {
+    end_stage();
+    ++stage_.number;
+    stage_.from = stage_.to;
+    if (!is_child()) {
+        stage_.to = TRAJECTORIES * (stage_.number + 1) / stage_.trajectories;
+        begin_stage(first_.routes);
+        return;
     }
-    for (const Elite &one : elite_)
-        if (!one.value.better_than(best_value_) && !best_value_.better_than(one.value))
-            return; // known
-    elite_.push_back({best_routes(), best_value_});
-    std::stable_sort(elite_.begin(), elite_.end(), [](const Elite &a, const Elite &b) {
-        return a.value.better_than(b.value);
+    const double left = 1.0 - stage_.from;
+    const double children =
+        std::round(left * iterations / static_cast<double>(units_.size()) / CHILD);
+    stage_.to = children > 1.0 ? stage_.from + left / children : 1.0;
+    begin_stage(make_child());
+}
+
+void Search::end_stage() {
+    if (is_best_of_all_) {
+        best_before_ = {best_routes(), best_value_};
+        is_best_of_all_ = false;
+    }
+    const auto is_equal = [&](const Kept &one) {
+        return !one.value.better_than(best_value_) && !best_value_.better_than(one.value);
+    };
+    if (std::any_of(elite_.begin(), elite_.end(), is_equal))
+        return;
+    const auto worse = std::find_if(elite_.begin(), elite_.end(), [&](const Kept &one) {
+        return best_value_.better_than(one.value);
     });
-    if (elite_.size() > static_cast<std::size_t>(env("SV_ELITE", 6.0)))
+    elite_.insert(worse, {best_routes(), best_value_});
+    if (elite_.size() > ELITE)
         elite_.pop_back();
 }
 
-void Search::begin_stage(const Routes &from) {
+// From routes of which some may break rules; who is left out goes to the best places.
+void Search::begin_stage(const Routes &start) {
     price_ = first_price_;
     load_again({});
-    plan.load(from);
+    plan.load(start);
     for (const int number : plan.active)
         set_dirty(number);
-    // Who is left out goes to the best place.
-    ++stamp_;
-    forget_saved();
-    removed_.clear();
-    taken_from_bank_.clear();
-    for (const Node head : plan.bank)
-        if (!plan.is_fixed[at(head)]) {
-            removed_.push_back(head);
-            gone_[at(head)] = stamp_;
-        }
-    std::sort(removed_.begin(), removed_.end());
-    if (!removed_.empty()) {
-        order_units();
-        recreate(0.0, INFINITE);
-        for (const Saved &saved : saved_)
-            set_dirty(saved.route);
-    }
+    insert_bank();
     keep_best();
 }
 
 Routes Search::make_child() {
     const int count = static_cast<int>(elite_.size());
-    const int how = static_cast<int>(env("SV_CROSS", 1.0));
-    if (count < 2 || how == 0)
-        return top_routes_;
-    // The better of two, and any other.
+    if (count < 2 || CROSS <= 0.0)
+        return best_before_.routes;
     const int one = std::min(random_.below(count), random_.below(count));
-    int other = random_.below(count - 1);
-    if (other >= one)
-        ++other;
-    return cross(elite_[at(one)].routes, elite_[at(other)].routes);
+    const int other = random_.below(count - 1);
+    return with_routes_of(elite_[at(other + (other >= one))].routes, elite_[at(one)].routes);
 }
 
-Routes Search::cross(const Routes &one, const Routes &other) {
-    const std::size_t n = at(model_.size());
-    std::vector<int> of_one(n, -1), of_other(n, -1);
-    const auto number = [](const Routes &routes, std::vector<int> &of) {
-        for (std::size_t i = 0; i < routes.stops.size(); ++i)
-            for (const Node node : routes.stops[i])
-                of[at(node)] = static_cast<int>(i);
-    };
-    number(one, of_one);
-    number(other, of_other);
+// Routes of the other plan around a customer; as many of this one make room, those that lose the
+// largest shares of their customers, and the customers they still had are left out.
+Routes Search::with_routes_of(const Routes &other, const Routes &one) {
     const int routes = static_cast<int>(other.stops.size());
+    std::vector<int> number(at(model_.size()), -1);
+    for (int i = 0; i < routes; ++i)
+        for (const Node node : other.stops[at(i)])
+            number[at(node)] = i;
+    std::vector<char> taken;
+    const auto is_taken = [&](Node node) {
+        return number[at(node)] >= 0 && taken[at(number[at(node)])] != 0;
+    };
     for (int attempt = 0; attempt < TRIES; ++attempt) {
-        // Routes of the other around a customer.
-        const int wanted = 1 + random_.below(std::max(routes / 2, 1));
+        Routes child;
+        taken.assign(at(routes), 0);
+        const std::size_t wanted = at(1 + random_.below(std::max(routes / 2, 1)));
         const Node seed = units_[at(random_.below(static_cast<int>(units_.size())))];
-        std::vector<char> is_taken(at(routes), 0);
-        std::vector<int> taken;
         const Node *near = model_.near(seed);
-        for (int i = -1; i < model_.width && static_cast<int>(taken.size()) < wanted; ++i) {
+        for (int i = -1; i < model_.width && child.stops.size() < wanted; ++i) {
             const Node node = i < 0 ? seed : near[i];
             if (node < 0)
                 break;
-            const int from = of_other[at(node)];
-            if (from >= 0 && !is_taken[at(from)]) {
-                is_taken[at(from)] = 1;
-                taken.push_back(from);
-            }
+            if (number[at(node)] < 0 || is_taken(node))
+                continue;
+            taken[at(number[at(node)])] = 1;
+            child.stops.push_back(other.stops[at(number[at(node)])]);
+            child.types.push_back(other.types[at(number[at(node)])]);
         }
-        // As many routes of the first make room: those that lose most.
-        std::vector<std::pair<double, int>> loss;
         bool differs = false;
+        std::vector<std::pair<double, std::size_t>> kept; // share of customers, route
         for (std::size_t i = 0; i < one.stops.size(); ++i) {
-            int lost = 0;
-            for (const Node node : one.stops[i])
-                lost += of_other[at(node)] >= 0 && is_taken[at(of_other[at(node)])];
-            const int size = static_cast<int>(one.stops[i].size());
-            differs = differs || (lost > 0 && lost < size);
-            loss.emplace_back(-static_cast<double>(lost) / size, static_cast<int>(i));
+            const auto lost = std::count_if(one.stops[i].begin(), one.stops[i].end(), is_taken);
+            const auto size = static_cast<double>(one.stops[i].size());
+            kept.emplace_back(1.0 - static_cast<double>(lost) / size, i);
+            differs = differs || (lost > 0 && kept.back().first > 0.0);
         }
         if (!differs)
             continue;
-        std::sort(loss.begin(), loss.end());
-        std::vector<char> is_gone(one.stops.size(), 0);
-        for (std::size_t i = 0; i < loss.size() && i < taken.size(); ++i)
-            if (loss[i].first < 0.0)
-                is_gone[at(loss[i].second)] = 1;
-        Routes child;
-        for (const int from : taken) {
-            child.stops.push_back(other.stops[at(from)]);
-            child.types.push_back(other.types[at(from)]);
-        }
-        for (std::size_t i = 0; i < one.stops.size(); ++i) {
-            if (is_gone[i])
+        std::sort(kept.begin(), kept.end());
+        const std::size_t gone = std::min(child.stops.size(), kept.size());
+        for (std::size_t k = 0; k < kept.size(); ++k) {
+            const auto &[share, i] = kept[k];
+            if (k < gone && share < 1.0)
                 continue;
-            std::vector<Node> stops;
-            for (const Node node : one.stops[i]) {
-                const Node head = model_.head(node);
-                if (of_other[at(head)] < 0 || !is_taken[at(of_other[at(head)])])
-                    stops.push_back(node);
-            }
-            if (!stops.empty()) {
-                child.stops.push_back(std::move(stops));
-                child.types.push_back(one.types[i]);
-            }
+            child.stops.emplace_back();
+            child.types.push_back(one.types[i]);
+            for (const Node node : one.stops[i])
+                if (!is_taken(model_.head(node)))
+                    child.stops.back().push_back(node);
         }
         return child;
     }
