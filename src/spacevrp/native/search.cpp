@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace spacevrp {
 namespace {
@@ -50,11 +49,6 @@ Annealing annealing_for(const Model &model) {
 // Share of iterations in which optional visits may cost more than they are worth, and how much.
 constexpr double INVITES = 0.05, MOST_EAGER = 2.3;
 
-double env(const char *name, double usual) {
-    const char *text = std::getenv(name);
-    return text == nullptr ? usual : std::atof(text);
-}
-
 double now() {
     using namespace std::chrono;
     return duration<double>(steady_clock::now().time_since_epoch()).count();
@@ -64,14 +58,12 @@ double now() {
 
 double heat_for(const Model &model, double iterations_per_customer, double customers,
                 double routes) {
-    static const double first = env("SV_HEAT", HEAT), power = env("SV_POWER", HEAT_POWER),
-                        hottest = env("SV_HOTTEST", HOTTEST);
-    const double heat = first * std::pow(std::max(iterations_per_customer, 1.0), power);
+    const double heat = HEAT * std::pow(std::max(iterations_per_customer, 1.0), HEAT_POWER);
     // Long routes change places with their neighbours in many small steps, over dearer plans.
     const bool long_routes = !model.timed && !model.paired && !model.maximise_prize &&
                              customers >= LARGE && routes > 1.0;
     const double times = std::pow(customers / std::max(routes, 1.0) / STOPS, STOPS_POWER);
-    return annealing_for(model).heat * std::min(heat, hottest) *
+    return annealing_for(model).heat * std::min(heat, HOTTEST) *
            (long_routes ? std::clamp(times, 1.0, MOST_TIMES) : 1.0);
 }
 
@@ -131,8 +123,7 @@ Search::Search(const Model &problem, const Options &options)
         }
     const Annealing usual = annealing_for(model_);
     if (options_.cold <= 0.0)
-        options_.cold = usual.cold * env("SV_COLD", 1.0);
-    options_.staged = env("SV_FROM", options_.staged);
+        options_.cold = usual.cold;
     if (options_.removed <= 0.0)
         options_.removed = usual.removed;
     // Few such moves keep the order of pairs, and where whom to visit matters more than the order
@@ -386,9 +377,8 @@ Result Search::run(const Hooks &hooks) {
                 heat(planned);
                 current = objective();
             }
-            const double cooled = dropping_ ? DROPPING_HEAT
-                                            : (share_done_ - stage_.from) /
-                                                  (stage_.to - stage_.from);
+            const double cooled =
+                dropping_ ? DROPPING_HEAT : (share_done_ - stage_.from) / (stage_.to - stage_.from);
             temperature = hot * std::pow(cold / hot, cooled);
             if (clock - told > 0.02) {
                 told = clock;

@@ -31,7 +31,7 @@ struct Options {
     double moved = 0.1;    // share of iterations that give a ruined route another depot
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
     // Iterations a customer from which on an annealing goes in stages.
-    double staged = 1e18;
+    double staged = 2000.0;
     bool descend_first = true;
     bool give_current = false; // beside the best plan, for an annealing that goes on
     bool check = false;        // every remembered place against a new look; for tests

@@ -5,23 +5,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace spacevrp {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// Share of the time for trajectories, iterations a customer that one takes at least, and how many
-// there are at most; iterations a customer for a child, and times the usual heat.
-double env(const char *name, double usual) {
-    const char *text = std::getenv(name);
-    return text == nullptr ? usual : std::atof(text);
-}
-const double TRAJECTORIES = env("SV_FIRST", 0.5), LONG = env("SV_LONG", 800.0),
-             MOST = env("SV_MOST", 5.0), CHILD = env("SV_CHILD", 300.0),
-             CHILD_HEAT = env("SV_CHEAT", 0.4), CROSS = env("SV_CROSS", 1.0);
-const std::size_t ELITE = static_cast<std::size_t>(env("SV_ELITE", 6.0));
+// Trajectories: share of the time for them, and how many there are at most. Children: how hot they
+// begin, next to an annealing as long.
+constexpr double TRAJECTORIES = 0.5, MOST = 5.0, CHILD_HEAT = 0.4;
+// How long each of them takes, trajectories at least, as shares of an annealing just long enough
+// to go in stages.
+constexpr double TRAJECTORY = 0.4, CHILD = 0.15;
+constexpr std::size_t ELITE = 6;
 constexpr int FEWEST_ROUTES = 3;
 // Customers to try for a child that differs from its first parent.
 constexpr int TRIES = 10;
@@ -34,7 +30,8 @@ void Search::divide_annealing(double iterations) {
         options_.progress_to < 1.0 || static_cast<int>(plan.active.size()) < FEWEST_ROUTES)
         return;
     first_ = {best_routes(), best_value_};
-    stage_.trajectories = static_cast<int>(std::clamp(TRAJECTORIES * each / LONG, 1.0, MOST));
+    stage_.trajectories = static_cast<int>(
+        std::clamp(TRAJECTORIES * each / (TRAJECTORY * options_.staged), 1.0, MOST));
     stage_.to = TRAJECTORIES / stage_.trajectories;
 }
 
@@ -50,8 +47,8 @@ void Search::next_stage(double iterations) {
         return;
     }
     const double left = 1.0 - stage_.from;
-    const double children =
-        std::round(left * iterations / static_cast<double>(units_.size()) / CHILD);
+    const double each = iterations / static_cast<double>(units_.size());
+    const double children = std::round(left * each / (CHILD * options_.staged));
     stage_.to = children > 1.0 ? stage_.from + left / children : 1.0;
     begin_stage(make_child());
 }
@@ -87,7 +84,7 @@ void Search::begin_stage(const Routes &start) {
 
 Routes Search::make_child() {
     const int count = static_cast<int>(elite_.size());
-    if (count < 2 || CROSS <= 0.0)
+    if (count < 2)
         return best_before_.routes;
     const int one = std::min(random_.below(count), random_.below(count));
     const int other = random_.below(count - 1);
