@@ -1,6 +1,7 @@
 // A long annealing in stages: trajectories from the same start, then children of the best plans
 // found, which have some routes of one parent in place of those of the other (selective route
-// exchange: Nagata and Bräysy 2010); each stage cools down once.
+// exchange: Nagata and Braysy 2010); each stage cools down once. Where fewest routes come first,
+// there is a stage that gives routes up.
 #include "search.hpp"
 
 #include <algorithm>
@@ -144,6 +145,38 @@ Routes Search::with_routes_of(const Routes &other, const Routes &one) {
         return child;
     }
     return one;
+}
+
+// ----------------------------------------------------------------------------- fewest vehicles
+
+// The customers of the smallest route have to find places in the others, and no route may be opened
+// in its stead. False where there is none to give up.
+bool Search::drop_route() {
+    int smallest = -1;
+    for (const int number : plan.active) {
+        const Route &r = plan.route[at(number)];
+        if (r.pinned == 0 && (smallest < 0 || r.size < plan.route[at(smallest)].size))
+            smallest = number;
+    }
+    if (smallest < 0 || plan.missing > 0 || plan.active.size() < 2)
+        return false;
+    const Route &r = plan.route[at(smallest)];
+    for (int p = 1; p <= r.size; ++p)
+        if (model_.is_head(r.node[at(p)]))
+            plan.to_bank(r.node[at(p)]);
+    plan.assign(smallest, r.type, nullptr, 0);
+    set_dirty(smallest);
+    lower_cap_ += plan.routes_left;
+    plan.routes_left = 0;
+    return true;
+}
+
+void Search::end_of_dropping() {
+    restore_best();
+    price_ = first_price_;
+    plan.routes_left += lower_cap_;
+    lower_cap_ = 0;
+    dropping_ = false;
 }
 
 } // namespace spacevrp
