@@ -20,6 +20,7 @@ from torch import Tensor
 from spacevrp.bench.agreement import measure_agreement
 from spacevrp.decode import rollout, routes_of
 from spacevrp.decode.depot_choices import DepotChoices
+from spacevrp.decode.deviation import Deviations
 from spacevrp.decode.fused import FusedOptions, Launch, fused_rollout
 from spacevrp.decode.fused_replay import fused_replay_gradients
 from spacevrp.decode.random_numbers import random_keys
@@ -231,6 +232,33 @@ def several_depots(
     return found
 
 
+def deviations(config: ModelConfig) -> dict[str, object]:
+    """Plans that are followed to a turn and left there for moves of all ranks."""
+    names = ("CVRPTW", "PDCVRP", "MDCVRP", "AMDOCVRPL", "OP", "ATSP")
+    batch = stack([instance(name) for name in names])
+    with torch.no_grad():
+        tables = network(config)(batch, random_seeds(batch, config))
+    environment = Environment(batch)
+    starts = start_nodes(environment, 2)
+    launch, ranks = Launch(torch.float32, BLOCK), 3
+    plans = fused_rollout(environment, tables, starts, None, FusedOptions(), launch).sequences()
+    plan = plans.repeat_interleave(ranks, dim=1)  # (B, P, T)
+    rank = torch.arange(ranks).repeat(2).expand(plan.shape[:2])
+    moves = plan[..., 2:].transpose(1, 2)
+    same, finished, stuck = [], 0, 0
+    for number in (0, 1, 3, 6):
+        leaves = Deviations(moves, torch.full_like(rank, number), rank)
+        options = FusedOptions(deviations=leaves, ranks=ranks)
+        fast = fused_rollout(environment, tables, plan[..., 1], None, options, launch)
+        slow = rollout(environment, tables, plan[..., 1], deviations=leaves)
+        complete = torch.isfinite(slow.cost)
+        made = fast.sequences()[..., : slow.sequence.shape[2]] == slow.sequence
+        same.append(torch.allclose(fast.cost, slow.cost, atol=1e-5) and bool(made[complete].all()))
+        finished += int(complete.sum())
+        stuck += int((~complete).sum())
+    return {"same": same, "finished": finished, "stuck": stuck}
+
+
 def choices_of_depots(fast: DepotChoices, slow: DepotChoices) -> dict[str, object]:
     """Whether the same depots were chosen on the same grounds."""
     fast = fast.part(slice(slow.step.shape[1]))
@@ -430,6 +458,7 @@ def main() -> None:
             for name, (config, rules, _) in ASKED.items()
         },
         "mixing": mixing(),
+        "deviations": {name: deviations(config) for name, (config, _, _) in ASKED.items()},
         "agreement": measure_agreement(config, torch.device("cpu"), launch=launch),
         "several depots": {
             f"{name}, {way}": several_depots(config, temperature, variants)

@@ -167,6 +167,14 @@ def test_the_replay_has_the_same_gradient(results: dict[str, Any]) -> None:
             assert error <= 1e-3 * norm + TIMES * rounding, (network, rule, name)
 
 
+@pytest.mark.parametrize("network", NETWORKS)
+def test_plans_are_left_alike(results: dict[str, Any], network: str) -> None:
+    found = results["deviations"][network]
+    assert all(found["same"])
+    assert found["finished"] > 40
+    assert found["stuck"] > 10
+
+
 def test_the_encoders_kernel_equals_its_twin(results: dict[str, Any]) -> None:
     assert set(results["mixing"]) == {"output", "projections", "weights"}
     assert all(error < 1e-5 for error in results["mixing"].values())

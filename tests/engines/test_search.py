@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from spacevrp.decode.trace import Trace
-from spacevrp.engines import search
+from spacevrp.engines import rollouts
 from spacevrp.engines.devices import choose_device
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.search import (
@@ -173,7 +173,7 @@ from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
-from spacevrp.engines import search
+from spacevrp.engines import rollouts
 from spacevrp.solver import Solver
 
 torch.manual_seed(0)
@@ -181,8 +181,8 @@ config = ModelConfig(width=16, layers=1, feedforward=16, pivots=2, rank=2, heads
 solver = Solver(SpaceModel(config), "cpu")
 problems = [p for n in ("CVRPTW", "ATSP", "PDTSP", "OP") for p in generate(n, 6, 1)]
 slow = solver.solve(problems, augment=2)
-search.uses_kernel = lambda environment: True
-search.fused_rollout = partial(search.fused_rollout, launch=Launch(torch.float32))
+rollouts.uses_kernel = lambda environment: True
+rollouts.fused_rollout = partial(rollouts.fused_rollout, launch=Launch(torch.float32))
 assert solver.solve(problems, augment=2) == slow
 short = Problem.from_coordinates(
     [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
@@ -217,7 +217,7 @@ def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -
             self.device = torch.device("cuda")
             self.home = return_paths(real, direct=True)
 
-    monkeypatch.setattr(search, "_has_triton", lambda: True)
+    monkeypatch.setattr(rollouts, "_has_triton", lambda: True)
     assert uses_kernel(OnGpu("CVRP", 127))  # type: ignore[arg-type]
     assert uses_kernel(OnGpu("TSP", 128))  # type: ignore[arg-type]
     assert not uses_kernel(OnGpu("CVRP", 128))  # type: ignore[arg-type]
@@ -229,21 +229,21 @@ def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -
     many.num_depots = 9
     assert not uses_kernel(many)  # type: ignore[arg-type]
     assert not uses_kernel(Environment(stack(generate("CVRP", 10))))
-    monkeypatch.setattr(search, "_has_triton", lambda: False)
+    monkeypatch.setattr(rollouts, "_has_triton", lambda: False)
     assert not uses_kernel(OnGpu("CVRP", 10))  # type: ignore[arg-type]
 
 
 def test_a_missing_triton_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "find_spec", lambda name: None)
-    search._has_triton.cache_clear()
+    monkeypatch.setattr(rollouts, "find_spec", lambda name: None)
+    rollouts._has_triton.cache_clear()
     try:
         with pytest.warns(RuntimeWarning, match="Triton is not installed: .* step by step"):
-            assert not search._has_triton()
+            assert not rollouts._has_triton()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert not search._has_triton()
+            assert not rollouts._has_triton()
     finally:
-        search._has_triton.cache_clear()
+        rollouts._has_triton.cache_clear()
 
 
 @pytest.mark.gpu
@@ -272,7 +272,7 @@ def test_the_kernel_is_as_good_as_single_steps(name: str, monkeypatch: pytest.Mo
         solver = Solver(SpaceModel(ModelConfig(width=64, layers=3, feedforward=128)), "cuda")
     problems = generate(name, 50, 32)
     fast = solver.run(problems, augment=4)
-    monkeypatch.setattr(search, "uses_kernel", lambda environment: False)
+    monkeypatch.setattr(rollouts, "uses_kernel", lambda environment: False)
     slow = solver.run(problems, augment=4)
     assert fast.reasons == slow.reasons == {}
     assert fast.refused == 0

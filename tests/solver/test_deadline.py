@@ -113,7 +113,7 @@ def test_reasons_are_found_until_then(clock: Clock) -> None:
 def test_rollouts_stop_in_the_middle(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model has no plan yet, and every problem has one all the same."""
     # Compiled ones look at the clock after some time, not after some moves.
-    monkeypatch.setattr("spacevrp.engines.search.supports_native", lambda _: False)
+    monkeypatch.setattr("spacevrp.engines.rollouts.supports_native", lambda _: False)
     problems = generate("CVRP", 12, 3)
     clock = Clock()
     outcome = solver.run(problems, time=Deadline(10 * LOOK, clock), search=False)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from spacevrp.engines import search
-from spacevrp.engines.search import Moves
+from spacevrp.engines import rollouts
+from spacevrp.engines.rollouts import Moves
 from spacevrp.generators import generate
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
@@ -61,7 +61,7 @@ def go_straight(environment: Any, tables: Any, starts: Any, *more: Any, **_: Any
 
 
 def test_the_choice_is_by_what_is_expected(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_roll_out", go_straight)
+    monkeypatch.setattr(rollouts, "_roll_out", go_straight)
     # By expected prizes: east and home, 2 + penalties 1 + 1 = 4; west, 3 and 2 and home, 4 + 1 = 5.
     # By the real ones the eastern customer yields nothing: 1, 2, 3 and home make 1 + 2 + 1 + 2 = 6.
     problem = two_ways([0, 0, 0.6, 0.6])

@@ -273,7 +273,8 @@ class GapTable:
     keep: ClassVar[bool] = True
     left: ClassVar[int] = 1
     noun: ClassVar[str] = "variants"
-    solver_options: ClassVar[tuple[str, ...]] = ("starts",)  # an outcome depends on them
+    # An outcome depends on them.
+    solver_options: ClassVar[tuple[str, ...]] = ("starts", "beam_width")
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options."""
@@ -284,6 +285,7 @@ class GapTable:
             "seed": 1,
             "augment_symmetric": 8,
             "augment_asymmetric": None,
+            "beam_width": None,
             "problems": self.problems,
         }
         add_options(parser, **{**usual, **self.options})

@@ -67,6 +67,12 @@ _CATALOGUE: dict[str, dict[str, Any]] = {
         "help": "the same where they are not; default: {cuda} on a GPU, as in the paper, and {cpu} "
         "on a CPU; with --protocol paper {cuda} on both".format(**ASYMMETRIC_AUGMENTATIONS),
     },
+    "beam_width": {
+        "metavar": "N",
+        "type": at_least(0),
+        "help": "plans of each augmentation that the beam search goes on with; default: what the "
+        "protocol has",
+    },
     "count": {**_N, "help": "instances of each problem"},
     "data": {"metavar": "FOLDER", "type": Path},
     "device": {"choices": ("auto", "cpu", "cuda")},
@@ -150,6 +156,7 @@ def check_protocol(args: argparse.Namespace) -> None:
     from spacevrp.solver import protocol_named
 
     options = {"policy_heads": "policy_heads", "sample": "num_samples", "starts": "start_nodes"}
+    options |= {"beam_width": "beam_width"}
     asked = {to: getattr(args, name) for name, to in options.items() if hasattr(args, name)}
     protocol_named(args.protocol).check(**asked)
 

@@ -29,7 +29,8 @@ from spacevrp.decode.pruned_graph import walk_for
 from spacevrp.engines.large import product_dtype
 from spacevrp.engines.memory import Footprint
 from spacevrp.engines.pruning import LargeFootprint, Search
-from spacevrp.engines.search import choose_starts, uses_kernel
+from spacevrp.engines.rollouts import uses_kernel
+from spacevrp.engines.search import choose_starts
 from spacevrp.env import Environment
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate

@@ -60,7 +60,7 @@ class SeenTable(GapTable):
     keep: ClassVar[bool] = False
     left: ClassVar[int] = 2
     noun: ClassVar[str] = "sets"
-    solver_options: ClassVar[tuple[str, ...]] = ("sample",)
+    solver_options: ClassVar[tuple[str, ...]] = ("sample", "beam_width")
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options."""

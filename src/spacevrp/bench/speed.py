@@ -157,7 +157,9 @@ class SpeedCase(Case):
             if self.part != THOUSAND:
                 # A GPU has to see the real sizes once, for kernels and memory; a CPU only wakes.
                 some = problems if solver.device.type == "cuda" else problems[:1]
-                solver.run(some, augmentations=self.augmentations, protocol=self.protocol)
+                solver.run(
+                    some, augmentations=self.augmentations, protocol=self.protocol, **self.options
+                )
             done = [self.solve_once(problems, show=show) for _ in range(self.repeats)]
         finally:
             torch.set_num_threads(before)
@@ -185,6 +187,7 @@ def list_cases(args: argparse.Namespace, model: Model) -> list[SpeedCase]:
                         model=model,
                         augmentations=augmentations,
                         protocol=args.protocol,
+                        options={"beam_width": 0},  # rollouts alone are timed
                         wait=args.wait,
                         **about,
                     )

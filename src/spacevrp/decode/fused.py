@@ -10,6 +10,7 @@ from torch import Tensor
 
 from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.decode.depot_choices import DepotChoices
+from spacevrp.decode.deviation import Deviations
 from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS, pack, pack_facts, return_paths
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
@@ -46,6 +47,8 @@ class FusedOptions:
     max_steps: int | None = None  # solutions that need more moves count as stuck
     missing_arcs: bool = True  # there may be some; generated instances have all arcs
     depot_temperature: float = 0.0  # above 0 depots are drawn, and that is recorded
+    deviations: Deviations | None = None  # plans that are followed first; of the ranks below
+    ranks: int = 3  # those that there are
 
 
 USUAL, PLAIN = Launch(), FusedOptions()
@@ -107,6 +110,10 @@ def fused_rollout(
             signals=like.new_empty((*like.shape, tables.num_signals)),
             allowed=like.new_empty((*like.shape, nodes), dtype=torch.int8),
         )
+    planned = options.deviations
+    followed = [action] * 3
+    if planned is not None:
+        followed = [part.to(torch.int32).contiguous() for part in planned]
     moves = [action] * 5
     if tables.move_first is not None:
         moves = [*move_weights(tables), *pack_facts(batch, tables.zscore, depots, block_nodes)]
@@ -127,6 +134,7 @@ def fused_rollout(
         origin.to(torch.int32).contiguous(),
         at(can_start(environment), starts).to(torch.int32),
         starts if keys is None else keys.to(torch.int32).contiguous(),
+        *followed,
         *moves,
         action,
         action if signals is None else signals,
@@ -147,6 +155,7 @@ def fused_rollout(
         DEPOTS=depots,
         BLOCK_K=triton.next_power_of_2(depots),
         DEPOT_TEMPERATURE=0.0 if choices is None else options.depot_temperature,
+        RANKS=0 if planned is None else options.ranks,
         SIGNALS=tables.num_signals,
         MOVES=tables.move_first is not None,
         TOLERANCE=TOLERANCE,

@@ -16,6 +16,7 @@ import triton
 import triton.language as tl
 
 from spacevrp.decode.depot_kernel import draw_depot, drawn, log_odds, store_signals
+from spacevrp.decode.deviation_kernel import other_move
 from spacevrp.decode.fused_layout import (
     BIG,
     CLOSING,
@@ -73,6 +74,9 @@ def rollout_kernel(
     origin_ptr,
     legal_ptr,
     keys_ptr,
+    plan_ptr,
+    turn_ptr,
+    rank_ptr,
     move_first_ptr,
     move_last_ptr,
     move_state_ptr,
@@ -102,6 +106,7 @@ def rollout_kernel(
     DEPOTS: tl.constexpr,
     BLOCK_K: tl.constexpr,
     DEPOT_TEMPERATURE: tl.constexpr,
+    RANKS: tl.constexpr,
     SIGNALS: tl.constexpr,
     MOVES: tl.constexpr,
     TOLERANCE: tl.constexpr,
@@ -119,6 +124,9 @@ def rollout_kernel(
     exists = p < trajectories
     if SAMPLE:
         keys = tl.load(keys_ptr + b * trajectories + p, mask=exists, other=0)  # (P,)
+    if RANKS > 0:  # plans are followed first, see decode/deviation.py
+        turn = tl.load(turn_ptr + b * trajectories + p, mask=exists, other=0).to(tl.int32)
+        rank = tl.load(rank_ptr + b * trajectories + p, mask=exists, other=0).to(tl.int32)
     cols = tl.arange(0, BLOCK_N)  # (N,)
     dims = tl.arange(0, WIDTH)  # (D,)
     real = cols < nodes
@@ -477,8 +485,20 @@ def rollout_kernel(
             pick = tl.where(keys < 0, likeliest_node, pick)
         else:
             pick = likeliest_node
+        if RANKS > 0:
+            if DEPOTS > 1:
+                number = steps
+            else:
+                number = zero_i + t
+            planned = tl.load(
+                plan_ptr + (b * max_steps + number) * trajectories + p,
+                mask=exists & (number < max_steps),
+                other=0,
+            )
+            pick = tl.where(number == turn, other_move(score, planned, rank, RANKS), pick)
         choice = tl.where(idle, current, pick.to(tl.int32))
         running = (done == 0) & exists
+        decides_now = running
         if DEPOTS > 1:
             # Rounded as in the twins: a depot is as good as sure of its move where the others
             # add nothing to its score, and of several such depots the first one wins.
@@ -526,6 +546,7 @@ def rollout_kernel(
                 odds = tl.where(decides[:, None], -BIG, odds)
             leaves = compares & (chosen_depot != current)
             choice = tl.where(leaves, chosen_depot, choice)
+            decides_now = running & decides
             if RECORD:
                 # Before a switch there is one move: the depot, if it is drawn, is recorded above.
                 forced = tl.where(leaves | idle, choice, -1)
@@ -549,6 +570,11 @@ def rollout_kernel(
         else:
             steps += tl.where(running, 1, 0)
             unfinished = done == 0
+        if RANKS > 0:
+            choice = tl.where((number < turn) & running, planned, choice)
+            switches_now = (current < depots) & (choice < depots) & (choice != current)
+            same = (choice == planned) | switches_now
+            stuck = tl.where((number == turn) & decides_now & same, 1, stuck)
         tl.store(action_ptr + history, choice, mask=recorded)
         action = choice
         remaining = tl.sum(tl.where(unfinished, 1, 0), axis=0)
@@ -556,6 +582,8 @@ def rollout_kernel(
 
     cost = tl.where(orienteering, -collected, travelled + skipped)
     failed = (stuck == 1) | (done == 0)
+    if RANKS > 0:
+        failed = failed | (steps <= turn)
     cost = tl.where(failed, float("inf"), cost)
     tl.store(cost_ptr + b * trajectories + p, cost, mask=exists)
     tl.store(steps_ptr + b * trajectories + p, tl.minimum(steps, max_steps), mask=exists)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.arrays.limits import TOLERANCE
+from spacevrp.decode.deviation import Deviations
 from spacevrp.decode.packing import pack, return_paths
 from spacevrp.decode.running import USUAL, Running
 from spacevrp.decode.trace import Trace
@@ -31,11 +32,13 @@ def native_rollout(
     keys: Tensor | None = None,
     *,
     temperature: Tensor | None = None,
+    deviations: Deviations | None = None,
     running: Running = USUAL,
 ) -> Trace:
     """Complete a solution from each start node (B, P) in one call.
 
-    ``keys`` as in ``rollout``; at a ``temperature`` (P,), which is 1 where there is none.
+    ``keys`` and ``deviations`` as in ``rollout``; at a ``temperature`` (P,), which is 1 where there
+    is none.
     """
     if network is None:
         raise ValueError(NETWORK_MISSING)
@@ -48,6 +51,7 @@ def native_rollout(
         keys=None if keys is None else keys.numpy(),
         temperature=None if temperature is None else floats(temperature),
         max_steps=environment.max_steps,
+        **({} if deviations is None else _planned(deviations)),
         **call_arguments(running),
     )
     return Trace(
@@ -57,6 +61,11 @@ def native_rollout(
         torch.from_numpy(steps),
         torch.from_numpy(cost),
     )
+
+
+def _planned(deviations: Deviations) -> dict[str, Any]:
+    plan = deviations.plan.transpose(1, 2).contiguous().numpy()  # (B, P, T)
+    return {"plan": plan, "turn": deviations.turn.numpy(), "rank": deviations.rank.numpy()}
 
 
 def call_arguments(running: Running) -> dict[str, Any]:

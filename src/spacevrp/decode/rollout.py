@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.depot_choices import ChoiceRecord, log_odds
+from spacevrp.decode.deviation import Deviations, Turn, choose_other
 from spacevrp.decode.random_numbers import uniform
 from spacevrp.decode.signal import problem_signals
 from spacevrp.decode.trace import Trace
@@ -52,6 +53,7 @@ class Drawn(NamedTuple):
     temperature: Tensor | None = None  # (P,) of the moves
     depots: Tensor | None = None  # (B, P)
     depot_temperature: float = 1.0
+    turn: Turn | None = None  # of trajectories that leave a plan
 
 
 LIKELIEST = Drawn()
@@ -75,7 +77,7 @@ def advance(
     scores = logits(tables, state.origin, state.current, signals, allowed, dtype)
     if drawn.temperature is not None:
         scores = scores / drawn.temperature.unsqueeze(-1)
-    action = choose(scores, drawn.moves)
+    action = choose(scores, drawn.moves, drawn.turn)
     likeliest = scores.softmax(dim=-1).amax(dim=-1) if record else None
     kept = None
     if environment.num_depots > 1:
@@ -85,6 +87,8 @@ def advance(
             allowed = torch.where(ahead.decides.unsqueeze(-1), ahead.allowed, allowed)
             likeliest = torch.where(ahead.decides, ahead.likeliest, likeliest)
             kept = ahead if drawn.depots is not None else None
+    if drawn.turn is not None:
+        action = torch.where(drawn.turn.early & ~state.done, drawn.turn.planned, action)
     return Move(action, signals, allowed, environment.step(state, action), likeliest, kept)
 
 
@@ -97,6 +101,7 @@ def rollout(
     keys: Tensor | None = None,
     moves: int | None = None,
     depot_temperature: float = 0.0,
+    deviations: Deviations | None = None,
     one_step: Callable[..., Move] = advance,
 ) -> Rollout:
     """Complete a solution from each start node (B, P), greedily or by sampling.
@@ -111,6 +116,8 @@ def rollout(
         that a CUDA graph can hold the rollout; those that need more count as stuck.
     depot_temperature
         Above 0, trajectories that have a key draw their depots, too (see ``look_ahead``).
+    deviations
+        Plans that are followed first (see ``deviation``).
     one_step
         ``advance``, or the same compiled, or with more of its arguments given; where it records,
         what a replay needs is kept.
@@ -125,6 +132,7 @@ def rollout(
     choices = ChoiceRecord(depot_temperature)
     draws_depots = depot_temperature > 0 and environment.num_depots > 1
     taken = 0
+    deviates = torch.full_like(starts, deviations is None, dtype=torch.bool)
     for step in range(limit):
         asks = moves is None and step % _STEPS_BETWEEN_QUESTIONS == 0
         if asks and bool(state.done.all()):
@@ -135,7 +143,12 @@ def rollout(
             if draws_depots:
                 of_depots = uniform(keys, -1 - step)
                 drawn = drawn._replace(depots=of_depots, depot_temperature=depot_temperature)
+        if deviations is not None:
+            drawn = drawn._replace(turn=deviations.at(step))
         move = one_step(environment, tables, state, drawn)
+        if drawn.turn is not None:
+            other = (move.action != drawn.turn.planned) & ~_switches(environment, state, move)
+            deviates |= drawn.turn.now & ~state.done & other
         if move.ahead is not None:
             ahead = move.ahead
             choices.add(step, ahead.decides, ahead.chosen, ahead.grounds)
@@ -148,7 +161,7 @@ def rollout(
         state = move.state
         taken = step + 1
         sequence[..., taken + 1] = move.action
-    cost = torch.where(state.done, environment.cost(state), torch.inf)
+    cost = torch.where(state.done & deviates, environment.cost(state), torch.inf)
     trace = None
     if kept:
         action, signals, allowed, likeliest, active, depot = (
@@ -163,11 +176,19 @@ def rollout(
     return Rollout(sequence[..., : taken + 2], cost, trace)
 
 
-def choose(scores: Tensor, drawn: Tensor | None = None) -> Tensor:
+def _switches(environment: Environment, state: State, move: Move) -> Tensor:
+    """Which moves lead from one depot to another, (B, P) bool."""
+    is_depot = environment.batch.is_depot
+    return at(is_depot, state.current) & at(is_depot, move.action) & (move.action != state.current)
+
+
+def choose(scores: Tensor, drawn: Tensor | None = None, turn: Turn | None = None) -> Tensor:
     """The likeliest node (B, P), or the one in whose share of all chances a drawn number falls.
 
-    Numbers below 0 ask for the likeliest, too.
+    Numbers below 0 ask for the likeliest, too. At its turn, the one of the rank.
     """
+    if turn is not None:
+        return torch.where(turn.now, choose_other(scores, turn), choose(scores, drawn))
     likeliest = scores.argmax(dim=-1)
     if drawn is None:
         return likeliest
@@ -233,7 +254,7 @@ def look_ahead(
             odds = log_odds(scores, customer).masked_fill(~exists, -torch.inf)
             grounds.append((odds, customer.int(), signals, legal.to(torch.int8)))
         stays = state.current == there
-        own_move = torch.where(stays, choose(scores.detach(), drawn.moves), own_move)
+        own_move = torch.where(stays, choose(scores.detach(), drawn.moves, drawn.turn), own_move)
         own_legal = torch.where(stays.unsqueeze(-1), legal, own_legal)
     confidence = torch.stack(confidences, dim=2)  # (B, P, K)
     recorded = tuple(torch.stack(column, dim=1) for column in zip(*grounds, strict=True))

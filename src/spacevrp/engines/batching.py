@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 
 from spacevrp.engines.fleet import search_fleets
-from spacevrp.engines.grouping import count_rollouts, note_left_out, search_of
+from spacevrp.engines.grouping import count_beams, count_rollouts, note_left_out, search_of
 from spacevrp.engines.large import Watch, search_large
 from spacevrp.engines.memory import Cut, Footprint, available, cut, default_budget, too_large
 from spacevrp.engines.progress import Progress
@@ -84,6 +84,7 @@ class Batcher:
         width = self.model.config.width
         footprint = Footprint.of(size, width, own_durations=own_durations)
         rollouts = count_rollouts(several, settings, self.device)
+        beams = count_beams(several, settings, self.device)
         budget = self.batch_memory or default_budget(self.device)
         if footprint.block(1, 1) > max(budget, available(self.device)):
             raise too_large(size, width, self.device, available(self.device))
@@ -97,7 +98,7 @@ class Batcher:
             if settings.deadline is not NEVER and self.device.type == "cpu":
                 most = min(most, _TIMED_INSTANCES)
             block = several[position : position + most]
-            progress.begin(len(block) * settings.augmentations * rollouts)
+            progress.begin(len(block) * settings.augmentations * (rollouts + beams))
             found = self._guarded(
                 self._search_block, coming, position, most, settings, sizes, progress.advance
             )

@@ -23,7 +23,8 @@ from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.rollout import Rollout
 from spacevrp.decode.running import Running
 from spacevrp.engines.memory import Cut
-from spacevrp.engines.search import Best, Moves, encode, numbered_seeds
+from spacevrp.engines.rollouts import Moves
+from spacevrp.engines.search import Best, encode, numbered_seeds
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.env.fleet import FleetEnvironment, Preferences
 from spacevrp.inference import fleet as choices

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from spacevrp.engines.devices import Device
 from spacevrp.engines.pruning import Search, choose_search, describe
 from spacevrp.engines.settings import Settings
+from spacevrp.inference.beam import OTHERS
 from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 
@@ -75,6 +76,14 @@ def count_rollouts(several: Sequence[Problem], settings: Settings, device: Devic
     if large is not None or needs_fleet_rules(several[0]):
         return starts * settings.rounds
     return settings.rollouts(starts)
+
+
+def count_beams(several: Sequence[Problem], settings: Settings, device: Device) -> int:
+    """Rollouts of the beam search of an augmentation, about."""
+    first = several[0]
+    if needs_fleet_rules(first) or search_of(first, settings, device) is not None:
+        return 0
+    return settings.beam_width * OTHERS * max(len(problem.customers) for problem in several)
 
 
 def note_left_out(

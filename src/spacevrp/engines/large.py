@@ -19,9 +19,9 @@ from spacevrp.decode.rollout import Rollout
 from spacevrp.decode.running import Running
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.pruning import Search
+from spacevrp.engines.rollouts import Moves
 from spacevrp.engines.search import (
     Foreseen,
-    Moves,
     choose_starts,
     one_by_one,
     seeds_of_augmentations,

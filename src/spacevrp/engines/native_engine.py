@@ -17,7 +17,7 @@ from pathlib import Path
 from spacevrp import native
 from spacevrp.engines.base import Account, Engine
 from spacevrp.engines.devices import Cpu, cores, has_torch
-from spacevrp.engines.grouping import count_rollouts, note_left_out, search_of
+from spacevrp.engines.grouping import count_beams, count_rollouts, note_left_out, search_of
 from spacevrp.engines.memory import Footprint, available, too_large
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.pruning import Search, footprint_of, too_large_at_all
@@ -85,6 +85,7 @@ class NativeEngine:
             if need > available(self.device):
                 raise error()
             rollouts = count_rollouts([problem], settings, self.device)
+            rollouts += count_beams([problem], settings, self.device)
             progress.begin(settings.augmentations * rollouts)
             own = replace(settings, threads=self.threads)
             if large is not None:

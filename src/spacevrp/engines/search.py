@@ -10,30 +10,24 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from importlib.util import find_spec
 
 import torch
 from torch import Tensor
 
-from spacevrp.decode import rollout
+from spacevrp.decode.deviation import Deviations
 from spacevrp.decode.first import likeliest_first
-from spacevrp.decode.fused import FusedOptions, fused_rollout, supports
-from spacevrp.decode.native_rollout import native_rollout
-from spacevrp.decode.native_rollout import supports as supports_native
-from spacevrp.decode.rollout import Drawn, Move, Rollout, advance
-from spacevrp.decode.running import Running
-from spacevrp.decode.trace import Trace
+from spacevrp.decode.rollout import Rollout
+from spacevrp.engines.beam import Beam, best_rollouts, joined, search_beam
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.rollout_plan import RolloutPlan
+from spacevrp.engines.rollouts import Drawing, Moves, decoder_of
 from spacevrp.engines.settings import Seconds, Settings
-from spacevrp.env import Environment, State, start_nodes
+from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.inference.construct import Candidate
 from spacevrp.model import DecoderTables, SpaceModel, augmentation_seeds
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.warning import warn
 from spacevrp.tensors import Batch, stack
 
 # Beside the best plan, some of the next best: the referee has the last word.
@@ -109,11 +103,9 @@ def _search(
     degrees = torch.tensor([settings.temperature(number) for number in range(1 + plan.draws)])
     temperature = degrees.to(batch.device)[plan.rounds]  # (R,)
     seeds = seeds_of_augmentations(model, batch, problems, settings)  # (I, V, M)
-    decode: Callable[..., Moves] = partial(_roll_out, deadline=settings.deadline)
-    if uses_kernel(environment):
-        decode = partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
-    elif settings.compiled and supports_native(batch):
-        decode = partial(_roll_out_native, deadline=settings.deadline)
+    decode = decoder_of(environment, problems, settings)
+    # What a policy would pay for the expected prizes says nothing of its plan for the real ones.
+    beams = 0 if expected is not None else settings.beam_width
     best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
 
     def with_augmentations(batch: Batch, augmentations: int) -> Environment:
@@ -133,15 +125,30 @@ def _search(
         augmentation = torch.arange(
             first_augmentation, first_augmentation + augmentations, device=batch.device
         )
+        rank = augmentation[:, None] * (begin.shape[1] + beams)  # (v, 1)
+        kept: list[Beam] = []
         for first in range(0, begin.shape[1], cut.starts):
             piece = slice(first, first + cut.starts)
-            drawn = None if keys is None else keys[:, piece]
-            turn = (tables, begin[:, piece], drawn, temperature[piece])
+            drawing = Drawing(None if keys is None else keys[:, piece], temperature[piece])
+            turn = (tables, begin[:, piece], drawing)
             done = decode(there, *turn)
             cost = done.cost if planned is None else decode(planned, *turn).cost
             order = torch.arange(done.cost.shape[1], device=batch.device) + first
-            best.add(done, cost, augmentation[:, None] * begin.shape[1] + order)
+            best.add(done, cost, rank + order)
             report(done.cost.numel())
+            if beams:
+                kept.append(best_rollouts(done, beams))
+        if kept:
+
+            def complete(starts: Tensor, leaves: Deviations) -> Moves:
+                settings.deadline.check()
+                report(starts.numel())
+                return decode(there, tables, starts, Drawing(deviations=leaves))
+
+            beam = search_beam(joined(kept, beams), complete, there.max_steps)
+            found = Moves.of(Rollout(beam.sequence, beam.cost))
+            order = torch.arange(found.cost.shape[1], device=batch.device) + begin.shape[1]
+            best.add(found, found.cost, rank + order)
 
     one_by_one(search_augmentations, best, settings, cut.augmentations)
     return best
@@ -172,23 +179,6 @@ def stack_expected(problems: Sequence[Problem], *, on_the_fly: bool = False) -> 
     if not any(problem.has_unknown_prizes for problem in problems):
         return None
     return stack([problem.as_expected() for problem in problems], on_the_fly=on_the_fly)
-
-
-def uses_kernel(environment: Environment) -> bool:
-    """Whether the rollouts run in one launch: on a GPU, few nodes and depots, Triton."""
-    if not environment.home.direct:
-        return False  # the kernel looks at direct arcs alone
-    if environment.batch.device.type != "cuda" or not supports(environment):
-        return False
-    return _has_triton()
-
-
-@cache
-def _has_triton() -> bool:
-    if find_spec("triton") is not None:
-        return True
-    warn("Triton is not installed: plans are decoded step by step, which is slower", RuntimeWarning)
-    return False
 
 
 def seeds_of_augmentations(
@@ -250,95 +240,6 @@ def looking_between_layers(model: SpaceModel, deadline: Deadline) -> Iterator[No
     finally:
         for handle in handles:
             handle.remove()
-
-
-# --------------------------------------------------------------------------------------- rollouts
-
-
-@dataclass(frozen=True)
-class Moves:
-    """Finished rollouts, their sequences (B, P, T) on demand."""
-
-    cost: Tensor  # (B, P)
-    take: Callable[[Tensor], Tensor]  # (B, k) positions among P -> (B, k, T)
-
-    @classmethod
-    def of(cls, done: Rollout) -> Moves:
-        """All of a rollout's."""
-
-        def take(order: Tensor) -> Tensor:
-            index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
-            return done.sequence.gather(1, index).long()
-
-        return cls(done.cost, take)
-
-
-def _roll_out(
-    environment: Environment,
-    tables: DecoderTables,
-    starts: Tensor,
-    keys: Tensor | None,
-    temperature: Tensor,
-    deadline: Deadline,
-) -> Moves:
-    """Complete a plan from each start (B, P), drawn with keys (B, P) at temperatures (P,)."""
-
-    def step(environment: Environment, tables: DecoderTables, state: State, drawn: Drawn) -> Move:
-        deadline.check()
-        return advance(environment, tables, state, drawn._replace(temperature=temperature))
-
-    return Moves.of(rollout(environment, tables, starts, keys=keys, one_step=step))
-
-
-def _roll_out_fused(
-    environment: Environment,
-    tables: DecoderTables,
-    starts: Tensor,
-    keys: Tensor | None,
-    temperature: Tensor,
-    *,
-    missing_arcs: bool,
-) -> Moves:
-    """The same in one launch. It is always at 1: who looks for hard ones has no direct ways."""
-    del temperature
-    options = FusedOptions(missing_arcs=missing_arcs)
-    trace = fused_rollout(environment, tables, starts, keys, options)
-    return Moves(trace.cost, lambda order: choose(trace, order).sequences())
-
-
-def _roll_out_native(
-    environment: Environment,
-    tables: DecoderTables,
-    starts: Tensor,
-    keys: Tensor | None,
-    temperature: Tensor,
-    deadline: Deadline,
-) -> Moves:
-    """The same in one call, on a CPU."""
-    running = Running(look=deadline.check)
-    trace = native_rollout(
-        environment, tables, starts, keys, temperature=temperature, running=running
-    )
-    return Moves(trace.cost, lambda order: choose(trace, order).sequences())
-
-
-def choose(trace: Trace, order: Tensor) -> Trace:
-    """Some of the rollouts: those at positions ``order`` (B, k)."""
-    along = order.unsqueeze(1).expand(-1, trace.action.shape[1], -1)  # (B, T, k)
-    return Trace(
-        trace.starts.gather(1, order),
-        trace.origin.gather(1, order),
-        trace.action.gather(2, along),
-        trace.steps.gather(1, order),
-        trace.cost.gather(1, order),
-    )
-
-
-def _misses_arcs(problems: Sequence[Problem]) -> bool:
-    return any(
-        problem.distances.has_missing_arcs or problem.durations.has_missing_arcs
-        for problem in problems
-    )
 
 
 # ------------------------------------------------------------------------------------------- best

@@ -15,7 +15,12 @@ Projections = Literal["wdad", "hypernetwork"]
 # Numbers that the decoder can be told of a partial solution; see ``decode/signal.py``.
 MAX_SIGNALS = 7
 # What trained weights can be given later, and what a network without it says.
-LEARNED_LATER = {"policy_heads": 0, "constraint_aware": False, "problem_bits": False}
+LEARNED_LATER = {
+    "policy_heads": 0,
+    "constraint_aware": False,
+    "problem_bits": False,
+    "singular_vectors": 0,
+}
 # What can be raised later: weights of what is added begin at 0.
 GROWS = ("signals",)
 # Facts of a possible next move: waiting, slack, room, what is left of the length, the way home.
@@ -62,6 +67,9 @@ class ModelConfig:
         Whether nodes are told what the ten attributes leave out (see ``model/features.py``).
     policy_heads
         Learned policies beside the base policy (see ``model/policy_heads.py``); 0 for none.
+    singular_vectors
+        Leading singular vectors of the distances that nodes are told of beside the pivots, in
+        either direction (see ``model/singular.py``); 0 for none.
     """
 
     width: int = 128
@@ -80,11 +88,13 @@ class ModelConfig:
     policy_heads: int = 0
     constraint_aware: bool = False
     problem_bits: bool = False
+    singular_vectors: int = 0
 
     def __post_init__(self) -> None:
         counts = ("width", "layers", "feedforward", "pivots", "rank", "heads", "signals")
-        for name in (*counts, "policy_heads"):
-            value, least = getattr(self, name), 0 if name == "policy_heads" else 1
+        later = ("policy_heads", "singular_vectors")
+        for name in (*counts, *later):
+            value, least = getattr(self, name), 0 if name in later else 1
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise SpacevrpError(
                     f"model.{name}: expected a whole number >= {least}, received {value!r}"

@@ -15,6 +15,7 @@ import numpy as np
 
 from spacevrp.arrays import Instance, prepare
 from spacevrp.arrays.routes import routes_of
+from spacevrp.inference.beam import Beam, search_beam
 from spacevrp.inference.encoder import encode
 from spacevrp.inference.fleet import Fleet, roll_out_fleet
 from spacevrp.inference.geometry import seeds_of_augmentations
@@ -22,7 +23,7 @@ from spacevrp.inference.heads import Heads
 from spacevrp.inference.keys import Mersenne, random_state
 from spacevrp.inference.large import LargeInstance, is_large, roll_out_large
 from spacevrp.inference.network import Network
-from spacevrp.inference.rollouts import Draws, RolloutPlan, Trajectories, roll_out
+from spacevrp.inference.rollouts import Deviations, Draws, RolloutPlan, Trajectories, roll_out
 from spacevrp.inference.settings import Settings
 from spacevrp.inference.starts import Starts
 from spacevrp.inference.tables import Tables
@@ -167,6 +168,26 @@ class _UsualWork(_Work):
         turn = (self._tables.one(own), nodes, settings, draws)
         done = roll_out(self.starts, *turn)
         self.keep(place, done, None if self.expected is None else roll_out(self.expected, *turn))
+        # What a policy would pay for expected prizes says nothing of its plan for the real ones.
+        if settings.beam_width and self.expected is None:
+            self.keep(place, self._search_beam(own, done), None)
+
+    def _search_beam(self, own: int, done: Trajectories) -> Trajectories:
+        """The beam search of an augmentation, by its place among the tables, from its rollouts."""
+        tables, settings = self._tables.one(own), self.settings
+
+        def complete(start: Array, plan: Array, turn: Array, rank: Array) -> Beam:
+            settings.deadline.check()
+            leaves = Deviations(plan, turn, rank)
+            found = roll_out(self.starts, tables, start, settings, deviations=leaves)
+            self.report(len(start))
+            return Beam(found.start, found.action, found.steps, found.cost)
+
+        found = search_beam(
+            Beam(done.start, done.action, done.steps, done.cost), settings.beam_width, complete
+        )
+        origin = self.starts.origins(found.start)
+        return Trajectories(found.start, origin, found.moves, found.steps, found.cost)
 
 
 class _FleetWork(_Work):

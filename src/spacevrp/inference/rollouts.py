@@ -141,8 +141,21 @@ class Draws(NamedTuple):
     temperature: Array  # (P,); the higher, the more equal the chances of all legal moves
 
 
+class Deviations(NamedTuple):
+    """Plans that P trajectories follow and leave; see ``decode/deviation.py``."""
+
+    plan: Array  # (P, T) int32
+    turn: Array  # (P,) int32
+    rank: Array  # (P,) int32
+
+
 def roll_out(
-    starts: Starts, tables: Tables, nodes: Array, settings: Settings, draws: Draws | None = None
+    starts: Starts,
+    tables: Tables,
+    nodes: Array,
+    settings: Settings,
+    draws: Draws | None = None,
+    deviations: Deviations | None = None,
 ) -> Trajectories:
     """Complete a solution of the only augmentation of the tables from each start node (P,)."""
     instance = starts.instance
@@ -154,11 +167,16 @@ def roll_out(
         origins=origins[None],
         keys=None if draws is None else draws.keys[None],
         temperature=None if draws is None else draws.temperature,
+        **({} if deviations is None else _of_one_augmentation(deviations)),
         max_steps=moves_a_customer * instance.size + 1,
         threads=settings.threads,
         look=settings.look,
     )
     return Trajectories(nodes, origins, action[0], steps[0], cost[0])
+
+
+def _of_one_augmentation(deviations: Deviations) -> dict[str, Array]:
+    return {name: array[None] for name, array in deviations._asdict().items()}
 
 
 def arguments_of(instance: Instance, starts: Starts, tables: Tables) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Settings:
     augmentations: int = 1  # augmentations of an instance: a pivot set and a policy head each
     starts: int | None = None  # start nodes of each, the likeliest; None for all that can start
     samples: int | None = None  # sampled rollouts from every start node; None by default
+    beam_width: int = 0  # plans of each augmentation that a beam search goes on with; 0 for none
     seed: int = 0
     choices: int | None = None  # nearest customers that a move chooses from; None by the size
     direct_return: bool = True  # serve only who has a direct way home (see Environment)

@@ -164,6 +164,8 @@ def shapes_of(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         "embed_attributes": (width, NUM_ATTRIBUTES),
         "embed_types": (width, NUM_NODE_TYPES + (NUM_BITS if config.problem_bits else 0)),
     }
+    if config.singular_vectors:
+        shapes["embed_singular"] = (width, 2 * config.singular_vectors)
     for number in range(config.layers):
         layer = f"encoder.layers.{number}"
         shapes[f"{layer}.qkv"] = (3 * BRANCHES * width, width)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from spacevrp.engines.base import Account, Engine
-from spacevrp.engines.grouping import count_rollouts, group, search_of
+from spacevrp.engines.grouping import count_beams, count_rollouts, group, search_of
 from spacevrp.engines.progress import Progress, ShowProgress
 from spacevrp.engines.pruning import is_large
 from spacevrp.engines.settings import Seconds, Settings
@@ -101,6 +101,9 @@ class Construct:
         settings = Settings(
             starts=params.start_nodes,
             samples=self.protocol.decide("num_samples", params.num_samples, None),
+            beam_width=self.protocol.decide(
+                "beam_width", params.beam_width, self.protocol.usual_beam_width
+            ),
             seed=params.seed,
             choices=params.candidates,
             heads=self.protocol.decide("policy_heads", params.policy_heads, STRENGTH),
@@ -193,7 +196,10 @@ class Construct:
         ]
         for large, samples in ((False, _SECOND_SAMPLES), (True, _SECOND_SAMPLES_LARGE)):
             harder = replace(
-                settings, samples=max(settings.samples or 0, samples), direct_return=False
+                settings,
+                samples=max(settings.samples or 0, samples),
+                beam_width=0,
+                direct_return=False,
             )
             able = []
             for task in hard:
@@ -237,7 +243,9 @@ class Construct:
             ):
                 alike = replace(settings, augmentations=augmentations)
                 groups.append(([tasks[place] for place in places], alike))
-                rollouts = count_rollouts([forms[place] for place in places], settings, device)
+                some = [forms[place] for place in places]
+                rollouts = count_rollouts(some, settings, device)
+                rollouts += count_beams(some, settings, device)
                 total += len(places) * augmentations * rollouts
         return groups, total
 

@@ -29,12 +29,13 @@ _LEAST = {
     "start_nodes": 1,
     "candidates": 1,
     "num_samples": 0,
+    "beam_width": 0,
     "iterations": 0,
     "seed": 0,
     "batch_memory": 1,
 }
 # What a time decides.
-_BY_TIME = ("augmentations", "num_samples", "iterations")
+_BY_TIME = ("augmentations", "num_samples", "beam_width", "iterations")
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,10 @@ class SolveParams:
         for three from a quarter of the customers that can come first, so that an augmentation has
         as many plans as there are customers; for none with ``start_nodes``, for tours without a
         depot, for fleets, and beyond 200 customers. 0 for greedy rollouts alone, as in the paper.
+    beam_width
+        Plans of each augmentation that a beam search goes on with (see
+        ``docs/concepts/augmentations.md``). None for 8 with ``network``, else for 0: no beam
+        search. Fleets, prizes that visits reveal and more than 200 customers have none.
     candidates
         The nearest customers that a move chooses from. None for all or, beyond 200 customers, for
         32 (64 where directions or windows count). See ``docs/concepts/large.md``.
@@ -84,6 +89,7 @@ class SolveParams:
     augmentations: int | None = None
     start_nodes: int | None = None
     num_samples: int | None = None
+    beam_width: int | None = None
     candidates: int | None = None
     policy_heads: float | None = None
     network: bool | None = None
@@ -114,7 +120,7 @@ class SolveParams:
             raise SpacevrpError("seed: expected a whole number of at least 0, received None")
         ruled = protocol_named(self.protocol)
         ruled.check(start_nodes=self.start_nodes, candidates=self.candidates)
-        for name in ("num_samples", "search", "policy_heads"):
+        for name in ("num_samples", "beam_width", "search", "policy_heads"):
             ruled.decide(name, getattr(self, name), None)
 
     def changed(self, **changes: Any) -> SolveParams:
@@ -161,6 +167,7 @@ class SolveParams:
     def asks_for_network(self) -> bool:
         """Whether something is said of the network's plans, which are made then at any size."""
         said = (self.augmentations, self.start_nodes, self.num_samples, self.candidates)
+        said += (self.beam_width,)
         return bool(self.network) or any(value is not None for value in said)
 
     def check_time(self) -> None:

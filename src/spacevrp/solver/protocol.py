@@ -15,6 +15,8 @@ from spacevrp.problems.errors import SpacevrpError
 # Augmentations of each instance: symmetric distances, and asymmetric ones.
 _PAPERS_AUGMENTATIONS = (8, 128)
 _NETWORKS_AUGMENTATIONS = (8, 8)
+# Plans of each augmentation that the beam search goes on with.
+_NETWORKS_BEAM = 8
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class Protocol:
         The strength of the policy heads; 0 for the base policy in every augmentation.
     num_samples
         Sampled rollouts from each start node; 0 for greedy rollouts alone.
+    beam_width
+        Plans of each augmentation that a beam search goes on with; 0 for no beam search.
+    usual_beam_width
+        The same where the caller says nothing.
     search
         Whether the compiled search follows.
     canonical
@@ -45,6 +51,8 @@ class Protocol:
     augmentations: tuple[int, int] = _NETWORKS_AUGMENTATIONS
     policy_heads: float | None = None
     num_samples: int | None = None
+    beam_width: int | None = None
+    usual_beam_width: int = 0
     search: bool | None = None
     canonical: bool = True
     pruned: bool = True
@@ -87,13 +95,14 @@ PROTOCOLS = {
             augmentations=_PAPERS_AUGMENTATIONS,
             policy_heads=0.0,
             num_samples=0,
+            beam_width=0,
             search=False,
             canonical=False,
             pruned=False,
             persist=False,
             weights=PAPER_WEIGHTS,
         ),
-        Protocol("network", search=False),
+        Protocol("network", search=False, usual_beam_width=_NETWORKS_BEAM),
         Protocol(DEFAULT),
     )
 }

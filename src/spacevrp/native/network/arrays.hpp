@@ -59,7 +59,7 @@ template <class Integer>
 void check_range(const char *name, const Integer *values, py::ssize_t count, std::int64_t limit) {
     for (py::ssize_t i = 0; i < count; ++i)
         if (values[i] < 0 || values[i] >= limit)
-            throw py::value_error(std::string(name) + ": expected nodes from 0 to " +
+            throw py::value_error(std::string(name) + ": expected whole numbers from 0 to " +
                                   std::to_string(limit - 1) + ", received " +
                                   std::to_string(values[i]));
 }

@@ -144,6 +144,11 @@ struct Trajectories {
     const std::int64_t *origin = nullptr; // (count,) first depot; without depots, the start
     const std::int64_t *keys = nullptr;   // (count,) or none
     const float *temperature = nullptr;   // (count,) or none
+    // Of deviations only: moves of a plan until the turn, then another of the likeliest moves by
+    // its rank, see decode/deviation.py.
+    const std::int32_t *plan = nullptr; // (count, max_steps)
+    const std::int32_t *turn = nullptr; // (count,) or none
+    const std::int32_t *rank = nullptr; // (count,)
     // Of fleets only: what each prefers, see env/fleet.py; and the depot of the first vehicle.
     const float *liked = nullptr;             // (count, R, K)
     const std::uint8_t *nearest = nullptr;    // (count,)

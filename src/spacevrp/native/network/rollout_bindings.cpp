@@ -182,7 +182,9 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
                   float clipping, bool direct, int threads, const std::string &instructions,
                   const py::object &look, const std::optional<py::dict> &fleet, py::ssize_t views,
                   const std::optional<py::dict> &lists, const std::optional<Floats> &move_first,
-                  const std::optional<Floats> &move_last, const std::optional<Floats> &move_state) {
+                  const std::optional<Floats> &move_last, const std::optional<Floats> &move_state,
+                  const std::optional<Ints> &plan, const std::optional<Ints> &turn,
+                  const std::optional<Ints> &rank) {
     if (embedding.ndim() != 3 || state_weight.ndim() != 3 || starts.ndim() != 2 ||
         home_distance.ndim() != 3)
         throw py::value_error("expected embedding (B, N, d), state_weight (B, S, d), starts (B, P) "
@@ -258,6 +260,20 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
                                       {"node_table", &node_table},
                                       {"instance_table", &instance_table}})
         check_numbers(name, *array, true);
+    if (plan.has_value() != turn.has_value() || rank.has_value() != turn.has_value())
+        throw py::value_error("expected plan, turn and rank together, received some without the "
+                              "others");
+    if (turn) {
+        if (lists || fleet)
+            throw py::value_error("turn: expected neither a fleet nor lists beside it, received "
+                                  "one");
+        check_shape("plan", *plan, {size, count, max_steps});
+        check_shape("turn", *turn, {size, count});
+        check_shape("rank", *rank, {size, count});
+        check_range("plan", plan->data(), plan->size(), nodes);
+        check_range("turn", turn->data(), turn->size(), max_steps);
+        check_range("rank", rank->data(), rank->size(), nodes);
+    }
     if (temperature) {
         check_numbers("temperature", *temperature, false);
         if (count > 0 && !(*std::min_element(temperature->data(), temperature->data() + count) > 0))
@@ -354,6 +370,9 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
                 piece.origin_out = began.mutable_data() + place;
             }
             piece.keys = keys ? keys->data() + place : nullptr;
+            piece.plan = plan ? plan->data() + place * max_steps : nullptr;
+            piece.turn = turn ? turn->data() + place : nullptr;
+            piece.rank = rank ? rank->data() + place : nullptr;
             piece.temperature = temperature ? temperature->data() + first : nullptr;
             piece.action = action.mutable_data() + place * max_steps;
             piece.steps = steps.mutable_data() + place;
@@ -385,17 +404,18 @@ void bind_rollout(py::module_ &module) {
     module.attr("NODE_ROWS") = as_tuple(node_row_names);
     module.attr("INSTANCE_ROWS") = as_tuple(instance_row_names);
     module.def("instruction_sets", &instruction_sets);
-    module.def("rollout", &rollout, py::kw_only(), py::arg("embedding"), py::arg("keyed"),
-               py::arg("query_first"), py::arg("query_last"), py::arg("state_weight"),
-               py::arg("zscore") = py::none(), py::arg("distance"), py::arg("duration"),
-               py::arg("home_distance"), py::arg("home_duration"), py::arg("node_table"),
-               py::arg("instance_table"), py::arg("starts"), py::arg("origins") = py::none(),
-               py::arg("keys") = py::none(), py::arg("temperature") = py::none(),
-               py::arg("max_steps"), py::arg("tolerance"), py::arg("clipping"),
-               py::arg("direct") = true, py::arg("threads") = 1, py::arg("instructions") = "",
-               py::arg("look") = py::none(), py::arg("fleet") = py::none(), py::arg("views") = 1,
-               py::arg("lists") = py::none(), py::arg("move_first") = py::none(),
-               py::arg("move_last") = py::none(), py::arg("move_state") = py::none());
+    module.def(
+        "rollout", &rollout, py::kw_only(), py::arg("embedding"), py::arg("keyed"),
+        py::arg("query_first"), py::arg("query_last"), py::arg("state_weight"),
+        py::arg("zscore") = py::none(), py::arg("distance"), py::arg("duration"),
+        py::arg("home_distance"), py::arg("home_duration"), py::arg("node_table"),
+        py::arg("instance_table"), py::arg("starts"), py::arg("origins") = py::none(),
+        py::arg("keys") = py::none(), py::arg("temperature") = py::none(), py::arg("max_steps"),
+        py::arg("tolerance"), py::arg("clipping"), py::arg("direct") = true, py::arg("threads") = 1,
+        py::arg("instructions") = "", py::arg("look") = py::none(), py::arg("fleet") = py::none(),
+        py::arg("views") = 1, py::arg("lists") = py::none(), py::arg("move_first") = py::none(),
+        py::arg("move_last") = py::none(), py::arg("move_state") = py::none(),
+        py::arg("plan") = py::none(), py::arg("turn") = py::none(), py::arg("rank") = py::none());
 }
 
 } // namespace spacevrp::network

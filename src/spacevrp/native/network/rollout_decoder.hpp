@@ -304,6 +304,27 @@ Answer choose(const Instance &task, const Tables &tables, const Question &asked,
     return answer;
 }
 
+// The move of a rank, by falling scores, of all legal ones but one; -1 where there is none. Of
+// equals the first.
+int choose_other(const Instance &task, const float *scores, int avoided, int rank) {
+    int chosen = -1;
+    float above = std::numeric_limits<float>::infinity();
+    for (int taken = 0; taken <= rank; ++taken) {
+        int next = -1;
+        for (int j = 0; j < task.real; ++j) {
+            const bool later = scores[j] < above || (scores[j] == above && j > chosen);
+            if (j != avoided && scores[j] > NEVER && later &&
+                (next < 0 || scores[j] > scores[next]))
+                next = j;
+        }
+        if (next < 0)
+            return -1;
+        chosen = next;
+        above = scores[next];
+    }
+    return chosen;
+}
+
 // Asks the decoder for many trajectories at once. States and answers are those of all trajectories.
 class Decoder {
 public:
@@ -326,6 +347,11 @@ public:
         const std::size_t wide = static_cast<std::size_t>(tables.wide);
         const std::size_t columns = static_cast<std::size_t>(tables.columns);
         return (GROUP * (4 * wide + 3 * columns) + GROUP / ROWS * wide) * sizeof(float);
+    }
+
+    // The move of the plan from which a trajectory deviates.
+    int planned(int i, int time) const {
+        return all_.plan[cells(i, all_.max_steps) + static_cast<std::size_t>(time)];
     }
 
     // Where the masks (wide,) of the next question are written.
@@ -403,6 +429,13 @@ public:
             const bool heated = all_.temperature != nullptr && !asked.looks;
             const float top = make_scores(task_, tables_, rows_.zscore[row], masks,
                                           heated ? all_.temperature[i] : 1.0f, match);
+            if (all_.turn != nullptr && time == all_.turn[i]) {
+                const int other = choose_other(task_, match, planned(i, time), all_.rank[i]);
+                Answer answer = choose(task_, tables_, asked, -1.0f, top, match);
+                answer.choice = other;
+                note(asked, answer);
+                continue;
+            }
             note(asked, choose(task_, tables_, asked, drawn(all_, i, time), top, match));
         }
         rows_.count = 0;

@@ -50,7 +50,8 @@ protected:
 
     void write_cost(int i, float paid) {
         const State &state = states_[i];
-        const bool failed = state.stuck || !state.done;
+        const bool unchanged = all_.turn != nullptr && all_.steps[i] <= all_.turn[i];
+        const bool failed = state.stuck || !state.done || unchanged;
         const float skipped = static_cast<float>(state.skipped);
         const float cost =
             task_.is(orienteering) ? -state.collected : state.travelled + paid + skipped;
@@ -113,6 +114,10 @@ private:
             const int i = live_[k];
             const State &state = states_[i];
             answers_[i] = {state.current};
+            if (all_.turn != nullptr && time < all_.turn[i]) {
+                answers_[i].choice = decoder_.planned(i, time);
+                continue;
+            }
             if (task_.lists.near != nullptr) {
                 const int choice = lists_.move(state, open(i));
                 if (choice >= 0) {
@@ -133,12 +138,24 @@ private:
         int still = 0;
         for (int k = 0; k < alive_; ++k) {
             const int i = live_[k];
+            if (all_.turn != nullptr && time == all_.turn[i] && !deviates(i, time)) {
+                states_[i].done = states_[i].stuck = true;
+                continue;
+            }
             write_move(i, time);
             step(task_, tables_, states_[i], answers_[i].choice, false, open(i));
             if (!states_[i].done)
                 live_[still++] = i;
         }
         alive_ = still;
+    }
+
+    // Whether the move chosen at its turn is another than the plan's. A change of depots is not: it
+    // was compared with all others already.
+    bool deviates(int i, int time) const {
+        const int choice = answers_[i].choice, here = states_[i].current;
+        const bool switches = here < task_.depots && choice < task_.depots && choice != here;
+        return choice >= 0 && choice != decoder_.planned(i, time) && !switches;
     }
 
     void ask(const Question &asked, int time) {
