@@ -245,7 +245,7 @@ Options as_options(std::uint64_t seed, std::int64_t iterations, double seconds,
         {"removed", &options.removed}, {"longest_string", &options.longest_string},
         {"blink", &options.blink},     {"wide", &options.wide},
         {"descent", &options.descent}, {"within", &options.within},
-        {"moved", &options.moved}};
+        {"moved", &options.moved},     {"staged", &options.staged}};
     for (const auto &[key, number] : tuning) {
         if (!(number >= 0.0) || !(number <= 1e9))
             throw py::value_error(key + ": expected a number of at least 0");

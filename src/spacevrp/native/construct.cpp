@@ -71,6 +71,23 @@ void Search::drop_what_does_not_pay() {
 // So all are served once, and those who do not pay leave again.
 bool Search::may_serve_too_few() const { return model_.has_optional && !model_.maximise_prize; }
 
+void Search::insert_bank() {
+    ++stamp_;
+    forget_saved();
+    removed_.clear();
+    taken_from_bank_.clear();
+    for (const Node head : plan.bank)
+        if (!plan.is_fixed[at(head)]) {
+            removed_.push_back(head);
+            gone_[at(head)] = stamp_;
+        }
+    std::sort(removed_.begin(), removed_.end());
+    order_units();
+    recreate(0.0, INFINITE);
+    for (const Saved &saved : saved_)
+        set_dirty(saved.route);
+}
+
 void Search::construct_by_insertion(int tries) {
     const Routes start = plan.routes();
     const int further = may_serve_too_few() ? 1 : 0;
@@ -78,20 +95,7 @@ void Search::construct_by_insertion(int tries) {
         if (attempt > 0)
             load_again(start);
         eagerness_ = attempt < tries ? 1.0 : ALL;
-        ++stamp_;
-        forget_saved();
-        removed_.clear();
-        taken_from_bank_.clear();
-        for (const Node head : plan.bank)
-            if (!plan.is_fixed[at(head)]) {
-                removed_.push_back(head);
-                gone_[at(head)] = stamp_;
-            }
-        std::sort(removed_.begin(), removed_.end());
-        order_units();
-        recreate(0.0, INFINITE);
-        for (const Saved &saved : saved_)
-            set_dirty(saved.route);
+        insert_bank();
         if (attempt >= tries)
             drop_what_does_not_pay();
         keep_best_if_better();

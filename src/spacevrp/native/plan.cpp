@@ -79,6 +79,7 @@ void Plan::load_part(const Routes &part, const std::vector<Node> &unserved,
 }
 
 void Plan::load(const Routes &plan) {
+    known_.assign(at(model.size()), 0);
     for (const Node node : model.customers) {
         route_of[at(node)] = -1;
         if (model.is_head(node))

@@ -254,38 +254,6 @@ Routes Search::best_routes() const {
     return result;
 }
 
-// ----------------------------------------------------------------------------- fewest vehicles
-
-// The customers of the smallest route have to find places in the others, and no route may be opened
-// in its stead. False where there is none to give up.
-bool Search::drop_route() {
-    int smallest = -1;
-    for (const int number : plan.active) {
-        const Route &r = plan.route[at(number)];
-        if (r.pinned == 0 && (smallest < 0 || r.size < plan.route[at(smallest)].size))
-            smallest = number;
-    }
-    if (smallest < 0 || plan.missing > 0 || plan.active.size() < 2)
-        return false;
-    const Route &r = plan.route[at(smallest)];
-    for (int p = 1; p <= r.size; ++p)
-        if (model_.is_head(r.node[at(p)]))
-            plan.to_bank(r.node[at(p)]);
-    plan.assign(smallest, r.type, nullptr, 0);
-    set_dirty(smallest);
-    lower_cap_ += plan.routes_left;
-    plan.routes_left = 0;
-    return true;
-}
-
-void Search::end_of_dropping() {
-    restore_best();
-    price_ = first_price_;
-    plan.routes_left += lower_cap_;
-    lower_cap_ = 0;
-    dropping_ = false;
-}
-
 // ------------------------------------------------------------------------------- the whole
 
 Result Search::run(const Hooks &hooks) {
@@ -300,17 +268,19 @@ Result Search::run(const Hooks &hooks) {
     double hot = 0.0, temperature = 0.0;
     // The more iterations a customer gets, the hotter it pays to start.
     const double routes = static_cast<double>(plan.active.size());
+    double planned = options_.iterations > 0 ? static_cast<double>(options_.iterations) : 0.0;
     const auto heat = [&](double iterations) {
-        hot = unit * (options_.hot > 0.0
-                          ? options_.hot
-                          : heat_for(model_, iterations / customers, customers, routes));
+        const double here = iterations * (stage_.to - stage_.from) / customers;
+        hot = unit *
+              (options_.hot > 0.0 ? options_.hot : heat_for(model_, here, customers, routes)) *
+              heat_of_stage();
         hot = std::max(hot, cold);
     };
-    heat(options_.iterations > 0 ? static_cast<double>(options_.iterations) : 100.0 * customers);
+    heat(planned > 0.0 ? planned : 100.0 * customers);
     std::int64_t iteration = 0, last_gain = 0;
     bool settled = false; // the prices of those left out no longer rise
     const auto note = [&](double clock) {
-        result.trace.push_back({clock - began, iteration, best_value_});
+        result.trace.push_back({clock - began, iteration, best_of_all()});
     };
     note(began);
     if (units_.empty()) {
@@ -328,9 +298,9 @@ Result Search::run(const Hooks &hooks) {
         current = objective();
     }
     dropping_ = model_.relations.fewest && options_.progress_from < DROPPING && drop_route();
-    double dropped_until = 0.0;
     if (dropping_)
         current = objective();
+    bool divided = model_.relations.fewest; // or it has been seen that it does not pay
     const bool inviting = may_serve_too_few();
     while (true) {
         if (options_.iterations >= 0 && iteration >= options_.iterations)
@@ -350,7 +320,7 @@ Result Search::run(const Hooks &hooks) {
                 share_done_ = std::max(share_done_, spent / options_.seconds);
                 if (iteration >= 64 && spent > 0.0) {
                     const double rate = static_cast<double>(iteration) / spent;
-                    double planned = rate * options_.seconds;
+                    planned = rate * options_.seconds;
                     if (options_.iterations > 0)
                         planned = std::min(planned, static_cast<double>(options_.iterations));
                     heat(planned);
@@ -363,10 +333,20 @@ Result Search::run(const Hooks &hooks) {
             if (dropping_ && share_done_ >= DROPPING) {
                 end_of_dropping();
                 current = objective();
-                dropped_until = DROPPING;
+                stage_.from = DROPPING;
+            }
+            if (!divided && planned > 0.0) {
+                divided = true;
+                divide_annealing(planned);
+                heat(planned);
+            }
+            if (share_done_ >= stage_.to && stage_.to < 1.0) {
+                next_stage(planned);
+                heat(planned);
+                current = objective();
             }
             const double cooled =
-                dropping_ ? DROPPING_HEAT : (share_done_ - dropped_until) / (1.0 - dropped_until);
+                dropping_ ? DROPPING_HEAT : (share_done_ - stage_.from) / (stage_.to - stage_.from);
             temperature = hot * std::pow(cold / hot, cooled);
             if (clock - told > 0.02) {
                 told = clock;
@@ -376,7 +356,7 @@ Result Search::run(const Hooks &hooks) {
                 }
                 if (news && hooks.found) {
                     news = false;
-                    hooks.found(best_routes(), best_value_);
+                    hooks.found(best_routes_of_all(), best_of_all());
                 }
             }
             if (!settled && share_done_ > 0.5 && plan.missing > 0 && !dropping_) {
@@ -436,10 +416,13 @@ Result Search::run(const Hooks &hooks) {
             }
             if (plan.value().better_than(best_value_)) {
                 keep_best();
-                last_gain = iteration;
-                news = true;
-                if (result.trace.size() < 4096)
-                    note(now());
+                if (is_best_of_all_ || best_value_.better_than(best_before_.value)) {
+                    is_best_of_all_ = true;
+                    last_gain = iteration;
+                    news = true;
+                    if (result.trace.size() < 4096)
+                        note(now());
+                }
                 if (dropping_ && plan.missing == 0) {
                     if (!drop_route())
                         end_of_dropping();
@@ -462,8 +445,8 @@ Result Search::run(const Hooks &hooks) {
     }
     eagerness_ = 1.0;
     result.iterations = iteration;
-    result.routes = best_routes();
-    result.value = best_value_;
+    result.routes = best_routes_of_all();
+    result.value = best_of_all();
     if (options_.give_current)
         result.current = plan.routes();
     result.seconds = now() - began;

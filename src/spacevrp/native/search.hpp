@@ -30,6 +30,8 @@ struct Options {
     double within = 0.2;   // share of iterations that improve a single tour before they judge it
     double moved = 0.1;    // share of iterations that give a ruined route another depot
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
+    // Iterations a customer from which on an annealing goes in stages.
+    double staged = 2000.0;
     bool descend_first = true;
     bool give_current = false; // beside the best plan, for an annealing that goes on
     bool check = false;        // every remembered place against a new look; for tests
@@ -101,6 +103,7 @@ public:
 private:
     void begin_here();
     void load_again(const Routes &start);
+    void insert_bank(); // all of it, into the best places
     bool may_serve_too_few() const;
     void drop_what_does_not_pay();
     struct Regret;
@@ -185,6 +188,28 @@ private:
     void enqueue_beside(Node node); // with its neighbours on the route
     void enqueue_changed();
 
+    // --- stages: see stages.cpp
+    struct Stage {
+        int number = 0, trajectories = 0; // none where the annealing is one
+        double from = 0.0, to = 1.0;      // shares of the time
+    };
+    struct Kept {
+        Routes routes;
+        Value value;
+    };
+    void divide_annealing(double iterations);
+    void next_stage(double iterations);
+    void end_stage();
+    void begin_stage(const Routes &start);
+    bool is_child() const { return stage_.number > 0 && stage_.number >= stage_.trajectories; }
+    double heat_of_stage() const;
+    Routes make_child();
+    Routes with_routes_of(const Routes &other, const Routes &one);
+    const Value &best_of_all() const { return is_best_of_all_ ? best_value_ : best_before_.value; }
+    Routes best_routes_of_all() const {
+        return is_best_of_all_ ? best_routes() : best_before_.routes;
+    }
+
     // --- best plan
     void set_dirty(int number);
     void keep_best();
@@ -243,6 +268,10 @@ private:
     std::vector<char> is_dirty_;
     Value best_value_;
     double best_objective_ = INFINITE;
+    Stage stage_;
+    std::vector<Kept> elite_;    // the best plans of stages, the best first
+    Kept first_, best_before_;   // the first plan, and the best of the stages before
+    bool is_best_of_all_ = true; // the best plan of this stage
     double share_done_ = 0.0;
     std::int64_t descents_ = 0;
     bool dropping_ = false; // a plan with one route fewer is looked for

@@ -1,0 +1,182 @@
+// A long annealing in stages: trajectories from the same start, then children of the best plans
+// found, which have some routes of one parent in place of those of the other (selective route
+// exchange: Nagata and Braysy 2010); each stage cools down once. Where fewest routes come first,
+// there is a stage that gives routes up.
+#include "search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace spacevrp {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Trajectories: share of the time for them, and how many there are at most. Children: how hot they
+// begin, next to an annealing as long.
+constexpr double TRAJECTORIES = 0.5, MOST = 5.0, CHILD_HEAT = 0.4;
+// How long each of them takes, trajectories at least, as shares of an annealing just long enough
+// to go in stages.
+constexpr double TRAJECTORY = 0.4, CHILD = 0.15;
+constexpr std::size_t ELITE = 6;
+constexpr int FEWEST_ROUTES = 3;
+// Customers to try for a child that differs from its first parent.
+constexpr int TRIES = 10;
+
+} // namespace
+
+void Search::divide_annealing(double iterations) {
+    const double each = iterations / static_cast<double>(units_.size());
+    if (each < options_.staged || options_.no_gain >= 0 || options_.progress_from > 0.0 ||
+        options_.progress_to < 1.0 || static_cast<int>(plan.active.size()) < FEWEST_ROUTES)
+        return;
+    first_ = {best_routes(), best_value_};
+    stage_.trajectories = static_cast<int>(
+        std::clamp(TRAJECTORIES * each / (TRAJECTORY * options_.staged), 1.0, MOST));
+    stage_.to = TRAJECTORIES / stage_.trajectories;
+}
+
+double Search::heat_of_stage() const { return is_child() ? CHILD_HEAT : 1.0; }
+
+void Search::next_stage(double iterations) {
+    end_stage();
+    ++stage_.number;
+    stage_.from = stage_.to;
+    if (!is_child()) {
+        stage_.to = TRAJECTORIES * (stage_.number + 1) / stage_.trajectories;
+        begin_stage(first_.routes);
+        return;
+    }
+    const double left = 1.0 - stage_.from;
+    const double each = iterations / static_cast<double>(units_.size());
+    const double children = std::round(left * each / (CHILD * options_.staged));
+    stage_.to = children > 1.0 ? stage_.from + left / children : 1.0;
+    begin_stage(make_child());
+}
+
+void Search::end_stage() {
+    if (is_best_of_all_) {
+        best_before_ = {best_routes(), best_value_};
+        is_best_of_all_ = false;
+    }
+    const auto is_equal = [&](const Kept &one) {
+        return !one.value.better_than(best_value_) && !best_value_.better_than(one.value);
+    };
+    if (std::any_of(elite_.begin(), elite_.end(), is_equal))
+        return;
+    const auto worse = std::find_if(elite_.begin(), elite_.end(), [&](const Kept &one) {
+        return best_value_.better_than(one.value);
+    });
+    elite_.insert(worse, {best_routes(), best_value_});
+    if (elite_.size() > ELITE)
+        elite_.pop_back();
+}
+
+// From routes of which some may break rules; who is left out goes to the best places.
+void Search::begin_stage(const Routes &start) {
+    price_ = first_price_;
+    load_again({});
+    plan.load(start);
+    for (const int number : plan.active)
+        set_dirty(number);
+    insert_bank();
+    keep_best();
+}
+
+Routes Search::make_child() {
+    const int count = static_cast<int>(elite_.size());
+    if (count < 2)
+        return best_before_.routes;
+    const int one = std::min(random_.below(count), random_.below(count));
+    const int other = random_.below(count - 1);
+    return with_routes_of(elite_[at(other + (other >= one))].routes, elite_[at(one)].routes);
+}
+
+// Routes of the other plan around a customer; as many of this one make room, those that lose the
+// largest shares of their customers, and the customers they still had are left out.
+Routes Search::with_routes_of(const Routes &other, const Routes &one) {
+    const int routes = static_cast<int>(other.stops.size());
+    std::vector<int> number(at(model_.size()), -1);
+    for (int i = 0; i < routes; ++i)
+        for (const Node node : other.stops[at(i)])
+            number[at(node)] = i;
+    std::vector<char> taken;
+    const auto is_taken = [&](Node node) {
+        return number[at(node)] >= 0 && taken[at(number[at(node)])] != 0;
+    };
+    for (int attempt = 0; attempt < TRIES; ++attempt) {
+        Routes child;
+        taken.assign(at(routes), 0);
+        const std::size_t wanted = at(1 + random_.below(std::max(routes / 2, 1)));
+        const Node seed = units_[at(random_.below(static_cast<int>(units_.size())))];
+        const Node *near = model_.near(seed);
+        for (int i = -1; i < model_.width && child.stops.size() < wanted; ++i) {
+            const Node node = i < 0 ? seed : near[i];
+            if (node < 0)
+                break;
+            if (number[at(node)] < 0 || is_taken(node))
+                continue;
+            taken[at(number[at(node)])] = 1;
+            child.stops.push_back(other.stops[at(number[at(node)])]);
+            child.types.push_back(other.types[at(number[at(node)])]);
+        }
+        bool differs = false;
+        std::vector<std::pair<double, std::size_t>> kept; // share of customers, route
+        for (std::size_t i = 0; i < one.stops.size(); ++i) {
+            const auto lost = std::count_if(one.stops[i].begin(), one.stops[i].end(), is_taken);
+            const auto size = static_cast<double>(one.stops[i].size());
+            kept.emplace_back(1.0 - static_cast<double>(lost) / size, i);
+            differs = differs || (lost > 0 && kept.back().first > 0.0);
+        }
+        if (!differs)
+            continue;
+        std::sort(kept.begin(), kept.end());
+        const std::size_t gone = std::min(child.stops.size(), kept.size());
+        for (std::size_t k = 0; k < kept.size(); ++k) {
+            const auto &[share, i] = kept[k];
+            if (k < gone && share < 1.0)
+                continue;
+            child.stops.emplace_back();
+            child.types.push_back(one.types[i]);
+            for (const Node node : one.stops[i])
+                if (!is_taken(model_.head(node)))
+                    child.stops.back().push_back(node);
+        }
+        return child;
+    }
+    return one;
+}
+
+// ----------------------------------------------------------------------------- fewest vehicles
+
+// The customers of the smallest route have to find places in the others, and no route may be opened
+// in its stead. False where there is none to give up.
+bool Search::drop_route() {
+    int smallest = -1;
+    for (const int number : plan.active) {
+        const Route &r = plan.route[at(number)];
+        if (r.pinned == 0 && (smallest < 0 || r.size < plan.route[at(smallest)].size))
+            smallest = number;
+    }
+    if (smallest < 0 || plan.missing > 0 || plan.active.size() < 2)
+        return false;
+    const Route &r = plan.route[at(smallest)];
+    for (int p = 1; p <= r.size; ++p)
+        if (model_.is_head(r.node[at(p)]))
+            plan.to_bank(r.node[at(p)]);
+    plan.assign(smallest, r.type, nullptr, 0);
+    set_dirty(smallest);
+    lower_cap_ += plan.routes_left;
+    plan.routes_left = 0;
+    return true;
+}
+
+void Search::end_of_dropping() {
+    restore_best();
+    price_ = first_price_;
+    plan.routes_left += lower_cap_;
+    lower_cap_ = 0;
+    dropping_ = false;
+}
+
+} // namespace spacevrp
