@@ -16,13 +16,8 @@ from spacevrp.decode.trace import Trace
 from spacevrp.engines import rollouts
 from spacevrp.engines.devices import choose_device
 from spacevrp.engines.progress import Progress
-from spacevrp.engines.search import (
-    Best,
-    Moves,
-    choose,
-    choose_starts,
-    uses_kernel,
-)
+from spacevrp.engines.rollouts import Moves, choose, uses_kernel
+from spacevrp.engines.search import Best, choose_starts
 from spacevrp.env import Environment
 from spacevrp.env.returns import return_paths
 from spacevrp.generators import generate
