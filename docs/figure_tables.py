@@ -24,6 +24,8 @@ PAPER = ROOT / "records" / "2026-11-17-space-100-v10"
 RUN = ROOT / "records" / "2026-11-16-space-100-v8"
 # The product's weights, trained on all variants: the network alone.
 PRODUCT = ROOT / "records" / "2026-11-17-space-110-v2"
+# The same with the beam search that the protocol has now.
+BEAM = ROOT / "records" / "2026-11-18-beam-search"
 # Plain `solve`: one augmentation, then the search.
 SOLVE = ROOT / "records" / "2026-11-17-solve"
 # Finished plans of pairs, by the last weights of which they were recorded.
@@ -31,12 +33,12 @@ FINISHED = ROOT / "records" / "2026-11-16-cvrplib-x" / "finished.jsonl"
 # For each protocol the files that hold its gaps, in order of preference.
 SEEN = {
     "paper": (PAPER / "seen-paper.csv", RUN / "base-policy.csv"),
-    "network": (PRODUCT / "seen-network.csv",),
+    "network": (BEAM / "seen-network.csv",),
     "default": (SOLVE / "seen.csv",),
 }
 UNSEEN = {
     "paper": (PAPER / "unseen-paper.csv",),
-    "network": (PRODUCT / "unseen-network.csv",),
+    "network": (BEAM / "unseen-network.csv",),
     "default": (PROTOCOLS / "unseen-default.csv",),
 }
 PUBLIC = ("CVRP", "OCVRP", "CVRPB", "CVRPL", "OCVRPB", "OCVRPL", "CVRPBL", "OCVRPBL")
@@ -93,7 +95,7 @@ class Column:
     def gap(self, problem: str, kind: str) -> float | None:
         """To the oracle, with as many augmentations as the paper has (finished plans: any)."""
         for path in self.seen:
-            count = "128" if problem.startswith("A") and path.parent != PRODUCT else "8"
+            count = "128" if problem.startswith("A") and path.parent != BEAM else "8"
             count = "1" if path.parent == SOLVE else count
             for row in _rows(path):
                 told = row.get("augmentations", row.get("views"))
@@ -306,13 +308,17 @@ def weights(page: Path) -> str:
     names = ("space-100-v10", "space-110-v2")
     held: dict[tuple[str, str], dict[str, float]] = {}
     links = []
-    for protocol in ("network", "paper"):
-        for name in names:
-            path = folder / f"{name}-{protocol}.csv"
-            rows = [row for row in _rows(path) if row["kind"] == "variant"]
-            held[protocol, name] = {row["problem"]: float(row["best_gap"]) for row in rows}
-            links.append(f"[{path.name}]({_to(page, path)})")
-    variants = held["network", names[0]]
+    sources = {
+        (protocol, name): folder / f"{name}-{kind}.csv"
+        for protocol, kind in (("network, no beam", "network"), ("paper", "paper"))
+        for name in names
+    }
+    sources["network", names[1]] = BEAM / "network.csv"
+    for of, path in sources.items():
+        rows = [row for row in _rows(path) if row["kind"] == "variant"]
+        held[of] = {row["problem"]: float(row["best_gap"]) for row in rows}
+        links.append(f"[{path.name}]({_to(page, path)})")
+    variants = held["network", names[1]]
     groups = {
         "the twelve of the paper": [name for name in variants if name in TRAINED],
         "other variants with one depot or none": [
