@@ -21,6 +21,7 @@ from spacevrp.env import Environment, start_nodes
 from spacevrp.env.rules import at
 from spacevrp.generators import generate
 from spacevrp.inference import beam as arrays
+from spacevrp.inference.rollouts import Trajectories
 from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import stack
@@ -184,16 +185,15 @@ def test_both_engines_search_the_same_beam() -> None:
     _, there = searched(environment, tables, starts, 3)
     done = native_rollout(environment, tables, starts)
 
-    def beam_of(trace) -> arrays.Beam:
-        moves = trace.action[0].T.numpy()
-        of_all = (trace.starts[0].numpy(), moves, trace.steps[0].numpy(), trace.cost[0].numpy())
-        return arrays.Beam(*of_all)
+    def beam_of(trace) -> Trajectories:
+        parts = (trace.starts, trace.origin, trace.action.mT, trace.steps, trace.cost)
+        return Trajectories(*(part[0].numpy() for part in parts))
 
-    def complete(start, plan, turn, rank) -> arrays.Beam:
-        given = (torch.from_numpy(plan.T[None].copy()), *map(torch.from_numpy, (turn, rank)))
-        leaves = Deviations(given[0], given[1][None], given[2][None])
+    def complete(start, leaves) -> Trajectories:
+        plan, turn, rank = (torch.from_numpy(part)[None] for part in leaves)
+        given = {"deviations": Deviations(plan.mT, turn, rank)}
         begin = torch.from_numpy(start)[None]
-        return beam_of(native_rollout(environment, tables, begin, deviations=leaves))
+        return beam_of(native_rollout(environment, tables, begin, **given))
 
     here = arrays.search_beam(beam_of(done), 3, complete)
     np.testing.assert_allclose(here.cost, there.cost[0].numpy(), rtol=1e-6)
@@ -202,7 +202,7 @@ def test_both_engines_search_the_same_beam() -> None:
 def test_equal_costs_count_once() -> None:
     cost = np.array([3.0, 1.0, np.inf, 1.0 + 1e-8, 2.0], dtype=np.float32)
     numbers = np.arange(5)
-    plans = arrays.Beam(numbers, numbers[:, None], numbers, cost)
+    plans = Trajectories(numbers, numbers, numbers[:, None], numbers, cost)
     assert arrays._best(plans, 4).start.tolist() == [1, 4, 0]
     found, order = tensors._best_first(torch.from_numpy(cost)[None], 4)
     assert order[0, :3].tolist() == [1, 4, 0]

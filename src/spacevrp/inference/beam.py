@@ -9,9 +9,12 @@ in its place and completed greedily, and of all plans the cheapest stay in the b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+
+from spacevrp.inference.rollouts import Deviations, Trajectories
 
 Array = np.ndarray[Any, Any]
 
@@ -19,46 +22,40 @@ Array = np.ndarray[Any, Any]
 OTHERS = 3
 #: Plans whose costs differ by no more than this, relatively, are taken for the same.
 SAME = 1e-6
-
-
-class Beam(NamedTuple):
-    """The plans of an augmentation that are kept, best first."""
-
-    start: Array  # (W,) int64
-    moves: Array  # (W, T) int32; moves after the start
-    steps: Array  # (W,) int32
-    cost: Array  # (W,) float32
+# What there is one of for each trajectory.
+_ROWS = ("start", "origin", "action", "steps", "cost")
 
 
 def search_beam(
-    first: Beam, width: int, complete: Callable[[Array, Array, Array, Array], Beam]
-) -> Beam:
-    """The best plans that come of all rollouts of an augmentation.
+    first: Trajectories, width: int, complete: Callable[[Array, Deviations], Trajectories]
+) -> Trajectories:
+    """The best plans that come of all rollouts of an augmentation, best first.
 
     Parameters
     ----------
     complete
-        Gives the rollouts from starts (P,) along plans (P, T) that leave them at turns (P,) for
-        moves of ranks (P,).
+        Gives the rollouts from starts (P,) that follow plans and leave them.
     """
     beam = _best(first, width)
-    for turn in range(first.moves.shape[1]):
+    for turn in range(first.action.shape[1]):
         goes_on = np.flatnonzero(beam.steps > turn)
         if not len(goes_on):
             break
         parent = np.repeat(goes_on, OTHERS)
         rank = np.tile(np.arange(OTHERS, dtype=np.int32), len(goes_on))
         turns = np.full(len(parent), turn, dtype=np.int32)
-        found = complete(beam.start[parent], beam.moves[parent], turns, rank)
-        both = (np.concatenate(pair) for pair in zip(beam, found, strict=True))
-        beam = _best(Beam(*both), width)
+        found = complete(beam.start[parent], Deviations(beam.action[parent], turns, rank))
+        both: dict[str, Any] = {
+            name: np.concatenate([getattr(beam, name), getattr(found, name)]) for name in _ROWS
+        }
+        beam = _best(replace(beam, **both), width)
     return beam
 
 
-def _best(plans: Beam, width: int) -> Beam:
+def _best(plans: Trajectories, width: int) -> Trajectories:
     """The cheapest complete ones, one of each cost."""
     order = np.argsort(plans.cost, kind="stable")
     order = order[np.isfinite(plans.cost[order])]
     cost = plans.cost[order]
     order = order[np.diff(cost, prepend=-np.inf) > SAME * np.abs(cost)][:width]
-    return Beam(*(part[order] for part in plans))
+    return replace(plans, **{name: getattr(plans, name)[order] for name in _ROWS})

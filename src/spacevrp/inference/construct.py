@@ -15,7 +15,7 @@ import numpy as np
 
 from spacevrp.arrays import Instance, prepare
 from spacevrp.arrays.routes import routes_of
-from spacevrp.inference.beam import Beam, search_beam
+from spacevrp.inference.beam import search_beam
 from spacevrp.inference.encoder import encode
 from spacevrp.inference.fleet import Fleet, roll_out_fleet
 from spacevrp.inference.geometry import seeds_of_augmentations
@@ -170,24 +170,19 @@ class _UsualWork(_Work):
         self.keep(place, done, None if self.expected is None else roll_out(self.expected, *turn))
         # What a policy would pay for expected prizes says nothing of its plan for the real ones.
         if settings.beam_width and self.expected is None:
-            self.keep(place, self._search_beam(own, done), None)
+            beam = self._search_beam(own, done)
+            self.chosen.add(beam, beam.cost, place * len(beam.cost))
 
     def _search_beam(self, own: int, done: Trajectories) -> Trajectories:
         """The beam search of an augmentation, by its place among the tables, from its rollouts."""
         tables, settings = self._tables.one(own), self.settings
 
-        def complete(start: Array, plan: Array, turn: Array, rank: Array) -> Beam:
+        def complete(start: Array, leaves: Deviations) -> Trajectories:
             settings.deadline.check()
-            leaves = Deviations(plan, turn, rank)
-            found = roll_out(self.starts, tables, start, settings, deviations=leaves)
             self.report(len(start))
-            return Beam(found.start, found.action, found.steps, found.cost)
+            return roll_out(self.starts, tables, start, settings, deviations=leaves)
 
-        found = search_beam(
-            Beam(done.start, done.action, done.steps, done.cost), settings.beam_width, complete
-        )
-        origin = self.starts.origins(found.start)
-        return Trajectories(found.start, origin, found.moves, found.steps, found.cost)
+        return search_beam(done, settings.beam_width, complete)
 
 
 class _FleetWork(_Work):
