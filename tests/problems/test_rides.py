@@ -237,7 +237,7 @@ vans = st.fixed_dictionaries(
         "unit_duration_cost": st.just(1),
     },
 )
-# Steps of travel times between moments 3 apart: nobody arrives earlier who leaves later, and all
+# Steps of travel times between moments 3 apart: leaving later never means arriving earlier, and all
 # who leave at a whole number arrive at one.
 steps = st.lists(st.sampled_from([-3, 0, 3]), min_size=2, max_size=4)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -138,10 +138,15 @@ def check_protocol(args: argparse.Namespace) -> None:
     """Raise for options that contradict the protocol, before the work begins."""
     from spacevrp.solver import protocol_named
 
-    options = {"policy_heads": "policy_heads", "sample": "num_samples", "starts": "start_nodes"}
-    options |= {"beam_width": "beam_width"}
-    asked = {to: getattr(args, name) for name, to in options.items() if hasattr(args, name)}
-    protocol_named(args.protocol).check(**asked)
+    decided = ("policy_heads", "sample", "starts", "beam_width")
+    asked = {name: getattr(args, name) for name in decided if hasattr(args, name)}
+    protocol_named(args.protocol).check(**as_the_solver_says(asked))
+
+
+def as_the_solver_says(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a benchmark by the solver's names."""
+    names = {"sample": "num_samples", "starts": "start_nodes"}
+    return {names.get(name, name): value for name, value in options.items()}
 
 
 def augmentations_for(args: argparse.Namespace, device: str, *, asymmetric: bool) -> int:

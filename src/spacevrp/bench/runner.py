@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacevrp.bench.neighbours import Neighbours
-from spacevrp.bench.options import SUFFIX
+from spacevrp.bench.options import SUFFIX, as_the_solver_says
 from spacevrp.bench.records import checksum, settings_key
 from spacevrp.bench.tables import Report, TableRow, column
 from spacevrp.problems.errors import SpacevrpError
@@ -284,8 +284,7 @@ class Case:
 
     def solve_once(self, problems: Sequence[Problem], *, show: bool) -> Outcome:
         """Solve them."""
-        names = {"starts": "start_nodes", "sample": "num_samples"}  # the solver's
-        told = {names.get(name, name): value for name, value in self.options.items()}
+        told = as_the_solver_says(self.options)
         told |= {"protocol": self.protocol, "policy_heads": self.model.heads}
         return solve_set(self.model.solver, problems, self.augmentations, show=show, **told)
 
