@@ -122,6 +122,11 @@ def test_hostile_relations_are_refused() -> None:
     rng = np.random.default_rng(0)
     odd = [None, "x", -1, 3, 1e300, [], [[]], [[-5]], [[10**6, 1]], [([0], True)], {}, [1.5] * 8]
     odd += [[float("nan")] * 8, [float("inf")] * 8, [([1, 1], True)], [("cost", -1.0)], ["speed"]]
+    # Pairs bring what they deliver: it is not loaded at the depot.
+    delivered = list(sound["relations"]["delivered"])
+    delivered[problem.pairs[0][0]] = 2.0
+    with pytest.raises(ValueError, match="delivered: expected 0 for customers of pairs"):
+        native.core.Model(**{**sound, "relations": {**sound["relations"], "delivered": delivered}})
     refused = 0
     for _ in range(400):
         table = dict(sound["relations"])

@@ -55,6 +55,20 @@ def test_a_pickup_waits_for_a_later_window_of_a_stop_on_its_ride() -> None:
     assert begun == [0, 1, 3, 4, 6, 8]
 
 
+def test_a_stop_that_is_late_by_less_than_the_slack_does_not_make_the_vehicle_leave_early() -> None:
+    """The slack is 1e-6 of the largest time, here 200: customer 2 is late by 1."""
+    day = 1e8
+    windows = {0: (0, 2 * day), 1: (day, 2 * day), 2: (0, day), 3: (0, 2 * day), 4: (0, 2 * day)}
+    for more in ({}, {"breaks": [{"duration": 2, "window": (0, 9)}]}):
+        problem = on_line(
+            windows, pairs=[(3, 4)], max_ride=1, vehicles=[{"max_duration": 10, **more}]
+        )
+        codes, begun, leaves = verdict_of(problem, IN_ORDER)
+        assert codes == []
+        assert leaves >= day - 2
+        assert begun[1:] == [day, day + 1, day + 2, day + 3, day + 7]
+
+
 def test_a_break_is_not_taken_on_a_ride_that_it_makes_too_long() -> None:
     def rested(until: float, limit: float, closing: float = 1) -> Problem:
         van = {"breaks": [{"duration": 2, "window": (2, until)}]}

@@ -37,8 +37,12 @@ void Model::read_relations(RelationInput &&input) {
             deliveries[i] = input.delivered[i];
         for (const Node node : customers) // a linehaul, whatever it hands over
             for (int kind = 0; kind < kinds_; ++kind)
-                if (delivered(node, kind) > 0.0)
+                if (delivered(node, kind) > 0.0) {
+                    if (partner[at(node)] >= 0)
+                        refuse("delivered", "0 for customers of pairs",
+                               "more for " + std::to_string(node));
                     sign[at(node)] = 1;
+                }
     }
     if (kept.lifo) {
         kept.below.assign(n + 1, 0);

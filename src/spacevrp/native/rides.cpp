@@ -245,6 +245,7 @@ double RouteRules::latest_with_rides(int type, const Node *visits, int count, do
     const TypeRules &own = model_.rules.types[at(type)];
     const double dust = DUST * model_.time_slack;
     by_then_.assign(at(count), INFINITE);
+    soonest_ = begins_; // of the earliest schedule
     double left = -INFINITE;
     for (std::size_t round = most_rounds(own, visits, count); round > 0; --round) {
         double by = end;
@@ -254,7 +255,8 @@ double RouteRules::latest_with_rides(int type, const Node *visits, int count, do
             if (i < count) {
                 by = ready_[at(i)] > left + dust
                          ? -INFINITE
-                         : latest_arrival(node, std::min(left - services_[at(i)], by_then_[at(i)]));
+                         : latest_arrival(node, std::min(left - services_[at(i)], by_then_[at(i)]),
+                                          soonest_[at(i)]);
                 begins_[at(i)] = by;
             }
             left = by == -INFINITE

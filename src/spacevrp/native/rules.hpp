@@ -94,6 +94,8 @@ private:
     // By the position among the visits: when it begins, at the earliest and at the latest, and so
     // on; breaks taken before each, from the departure to the end.
     std::vector<double> begins_, services_, ready_, holds_, by_then_;
+    std::vector<double>
+        soonest_; // when stops can begin, by the breaks behind them where these move
     std::vector<std::size_t> taken_;
     std::vector<int> places_; // where the first breaks are taken
     Schedule best_schedule_;
@@ -111,7 +113,7 @@ private:
     double left_at(Node node, double arrival, double service) const;
     double begin_break(const Break &one, double clock) const;
     bool fit_after(const std::vector<Break> &breaks, std::size_t number, double clock) const;
-    double latest_arrival(Node node, double latest_begin) const;
+    double latest_arrival(Node node, double begin, double soonest) const;
     bool set_out(const TypeRules &own, double earliest);
     bool forward(const TypeRules &own, Node before, Node node, bool is_end);
     void backward(const TypeRules &own, Node before, Node node);

@@ -86,10 +86,11 @@ double RouteRules::left_at(Node node, double arrival, double service) const {
     return begun <= model_.closing[at(node)] ? begun + service : INFINITE;
 }
 
-// The latest arrival after which service begins by then; -inf where it cannot.
-double RouteRules::latest_arrival(Node node, double begin) const {
+// The latest arrival after which service begins by then; -inf where it cannot. Where the slack of
+// comparisons lets a stop begin after it has closed, at its soonest, it may.
+double RouteRules::latest_arrival(Node node, double begin, double soonest) const {
     const double dust = DUST * model_.time_slack;
-    double begun = std::min(begin, model_.closing[at(node)] - model_.time_slack);
+    double begun = std::min(begin, std::max(model_.closing[at(node)] - model_.time_slack, soonest));
     if (!model_.rules.closed.empty()) {
         const std::vector<Interval> &gaps = model_.rules.closed[at(node)];
         for (auto gap = gaps.rbegin(); gap != gaps.rend(); ++gap)
@@ -201,6 +202,7 @@ bool RouteRules::full_schedule(int type, const Node *visits, int count) {
     const double first = std::max(vehicle.leaves, released(own, visits, count));
     if (!set_out(own, first))
         return false;
+    soonest_.resize(at(count) * (most + 1));
     Node last = vehicle.start;
     for (int i = 0; i < count; ++i) {
         const Node node = visits[i];
@@ -209,10 +211,12 @@ bool RouteRules::full_schedule(int type, const Node *visits, int count) {
         const double service = service_of(own, last, node);
         const double ready =
             model_.is_customer[at(node)] ? -INFINITE : released(own, visits + i + 1, count - i - 1);
-        for (std::size_t b = 0; b <= most; ++b)
-            earliest_[b] = reached_[b] == INFINITE
-                               ? INFINITE
-                               : std::max(left_at(node, reached_[b], service), ready);
+        for (std::size_t b = 0; b <= most; ++b) {
+            const double left =
+                reached_[b] == INFINITE ? INFINITE : left_at(node, reached_[b], service);
+            soonest_[at(i) * (most + 1) + b] = left == INFINITE ? -INFINITE : left - service;
+            earliest_[b] = left == INFINITE ? INFINITE : std::max(left, ready);
+        }
         origin_.swap(origin_reached_);
         last = node;
     }
@@ -242,9 +246,10 @@ bool RouteRules::full_schedule(int type, const Node *visits, int count) {
         const double ready =
             model_.is_customer[at(node)] ? -INFINITE : released(own, visits + i + 1, count - i - 1);
         for (std::size_t b = 0; b <= most; ++b)
-            by_[b] = latest_[b] == -INFINITE || ready > latest_[b] + DUST * slack
-                         ? -INFINITE
-                         : latest_arrival(node, latest_[b] - service);
+            by_[b] =
+                latest_[b] == -INFINITE || ready > latest_[b] + DUST * slack
+                    ? -INFINITE
+                    : latest_arrival(node, latest_[b] - service, soonest_[at(i) * (most + 1) + b]);
         backward(own, before, node);
     }
     for (std::size_t b = 0; b <= most; ++b) {

@@ -359,7 +359,9 @@ class _Course:
             begun, left = [0.0] * len(by), end
             for position in reversed(range(1, len(by))):
                 halt = timing.halts[position - 1]
-                begun[position] = latest_arrival(halt, min(left, by[position] + halt.service), dust)
+                begun[position] = latest_arrival(
+                    halt, min(left, by[position] + halt.service), self.begun[position], dust
+                )
                 breaks = self.breaks[self.taken[position - 1] : self.taken[position]]
                 left = latest_leaving(timing, breaks, position - 1, begun[position])
             moved = False

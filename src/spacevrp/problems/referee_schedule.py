@@ -60,8 +60,7 @@ def free_schedule(timing: Timing, breaks: Sequence[Break], *, strict: bool) -> S
     if found is None:
         return None
     if strict:
-        end = found[1].left
-        latest = _backward(timing, breaks, end)
+        latest = _backward(timing, breaks, found.last.left, found.soonest)
         chosen, departure = -1, -math.inf
         for taken, start in starts.items():
             leaves = min(max(latest[taken], start), max(timing.terms.latest_start, start))
@@ -69,7 +68,19 @@ def free_schedule(timing: Timing, breaks: Sequence[Break], *, strict: bool) -> S
                 chosen, departure = taken, leaves
         if chosen >= 0:
             found = _forward(timing, breaks, {chosen: departure}, strict=True) or found
-    return read_labels(timing, breaks, *found)
+    return read_labels(timing, breaks, found.taken, found.last)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The label that ends first, how many breaks it has behind it, and when stops can begin.
+
+    ``soonest`` has a table for each stop, by the breaks behind it.
+    """
+
+    taken: int
+    last: Label
+    soonest: list[dict[int, float]]
 
 
 def _departures(timing: Timing, breaks: Sequence[Break], *, strict: bool) -> dict[int, float]:
@@ -93,8 +104,9 @@ def _departures(timing: Timing, breaks: Sequence[Break], *, strict: bool) -> dic
 
 def _forward(
     timing: Timing, breaks: Sequence[Break], starts: dict[int, float], *, strict: bool
-) -> tuple[int, Label] | None:
-    """The label that ends first, and how many breaks it has behind it; None where there is none."""
+) -> _Found | None:
+    """As early as can be; None where there is no schedule."""
+    soonest = []
     labels = {taken: Label(start, start, start, False, (), None) for taken, start in starts.items()}
     for position, halt in enumerate(timing.halts):
         reached: dict[int, Label] = {}
@@ -108,6 +120,7 @@ def _forward(
                 if then not in reached or left < reached[then].left:
                     reached[then] = Label(left, arrival, begun, late, pauses, label)
         labels = reached
+        soonest.append({taken: label.begun for taken, label in labels.items()})
     ends = [
         (label.left, taken)
         for taken, label in labels.items()
@@ -117,13 +130,15 @@ def _forward(
     if not ends:
         return None
     _, taken = min(ends)
-    return taken, labels[taken]
+    return _Found(taken, labels[taken], soonest)
 
 
 # ------------------------------------------------------------------------------------- as late as
 
 
-def _backward(timing: Timing, breaks: Sequence[Break], end: float) -> dict[int, float]:
+def _backward(
+    timing: Timing, breaks: Sequence[Break], end: float, soonest: Sequence[dict[int, float]]
+) -> dict[int, float]:
     """The latest departure with so many breaks behind it that ends no later; -inf for none."""
     count = len(breaks)
     latest = {
@@ -132,7 +147,10 @@ def _backward(timing: Timing, breaks: Sequence[Break], end: float) -> dict[int, 
     }
     for position in reversed(range(len(timing.halts))):
         halt = timing.halts[position]
-        arrival = {taken: latest_arrival(halt, left, timing.dust) for taken, left in latest.items()}
+        arrival = {
+            taken: latest_arrival(halt, left, soonest[position].get(taken, -math.inf), timing.dust)
+            for taken, left in latest.items()
+        }
         latest = {
             taken: max(
                 latest_leaving(timing, breaks[taken:then], position, arrival[then])

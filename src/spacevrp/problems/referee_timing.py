@@ -234,11 +234,14 @@ def breaks_after(
     return begins
 
 
-def latest_arrival(halt: Halt, left: float, dust: float) -> float:
-    """The latest arrival after which the vehicle leaves by then; -inf where it cannot."""
+def latest_arrival(halt: Halt, left: float, soonest: float, dust: float) -> float:
+    """The latest arrival after which the vehicle leaves by then; -inf where it cannot.
+
+    Where the slack of comparisons lets a stop begin after it has closed, at its soonest, it may.
+    """
     if halt.released > left + dust:
         return -math.inf
-    begun = min(left - halt.service, halt.closing)
+    begun = min(left - halt.service, max(halt.closing, soonest))
     for gap, until in reversed(halt.gaps):
         if gap < begun < until - dust:
             begun = gap
