@@ -142,7 +142,9 @@ class Model:
         should_stop: Callable[[], bool] | None = None,
         threads: int = 1,
         tuning: Mapping[str, float] = ...,
-    ) -> SearchResult: ...
+        others: Sequence[tuple[_Routes, Sequence[int]]] = ...,
+    ) -> SearchResult:
+        """From a plan; a long search begins with the ``others``, too."""
     def sample_moves(
         self, routes: _Routes, types: Sequence[int], seed: int, count: int
     ) -> list[tuple[str, float, list[list[int]], list[int]]]: ...
@@ -159,4 +161,5 @@ def search_many(
     callback: Callable[[int, list[list[int]], list[int], float], object] | None = None,
     should_stop: Callable[[], bool] | None = None,
     tuning: Mapping[str, float] = ...,
+    others: Sequence[Sequence[tuple[_Routes, Sequence[int]]]] = ...,
 ) -> list[SearchResult]: ...

@@ -284,13 +284,20 @@ Plain construct(const Model &model, const std::string &method, std::uint64_t see
 
 constexpr int MOST_THREADS = 256;
 
+std::vector<Routes> all_routes(const Plain &first, const std::vector<Plain> &others) {
+    std::vector<Routes> all{as_routes(first)};
+    for (const Plain &other : others)
+        all.push_back(as_routes(other));
+    return all;
+}
+
 // Large plans are divided on any number of threads, so that this number changes nothing.
-Result search_model(const Model &model, const Routes &start, const Options &options, int threads,
-                    const Hooks &hooks) {
+Result search_model(const Model &model, const std::vector<Routes> &starts, const Options &options,
+                    int threads, const Hooks &hooks) {
     if (is_divisible(model))
-        return search_divided(model, start, options, threads, hooks);
+        return search_divided(model, starts.front(), options, threads, hooks);
     Search one(model, options);
-    one.begin(start);
+    one.begin(starts.front(), {starts.begin() + 1, starts.end()});
     return one.run(hooks);
 }
 
@@ -330,9 +337,9 @@ SearchResult search(const Model &model, const std::vector<std::vector<Node>> &ro
                     double seconds, std::int64_t no_gain,
                     const std::optional<py::function> &callback,
                     const std::optional<py::function> &should_stop, int threads,
-                    const Tuning &tuning) {
+                    const Tuning &tuning, const std::vector<Plain> &others) {
     const Options options = as_options(seed, iterations, seconds, no_gain, tuning);
-    const Routes start = as_routes({routes, types});
+    const std::vector<Routes> starts = all_routes({routes, types}, others);
     Caller caller{callback, should_stop, nullptr};
     Result result;
     {
@@ -343,7 +350,7 @@ SearchResult search(const Model &model, const std::vector<std::vector<Node>> &ro
             hooks.found = [&](const Routes &found, const Value &value) {
                 caller.tell(found.stops, found.types, true_cost(model, value));
             };
-        result = search_model(model, start, options, std::clamp(threads, 1, MOST_THREADS), hooks);
+        result = search_model(model, starts, options, std::clamp(threads, 1, MOST_THREADS), hooks);
     }
     if (caller.raised)
         std::rethrow_exception(caller.raised);
@@ -354,17 +361,20 @@ std::vector<SearchResult>
 search_many(const std::vector<std::shared_ptr<Model>> &models, const std::vector<Plain> &starts,
             const std::vector<std::uint64_t> &seeds, int threads, std::int64_t iterations,
             double seconds, std::int64_t no_gain, const std::optional<py::function> &callback,
-            const std::optional<py::function> &should_stop, const Tuning &tuning) {
+            const std::optional<py::function> &should_stop, const Tuning &tuning,
+            const std::vector<std::vector<Plain>> &others) {
     if (models.size() != starts.size() || models.size() != seeds.size())
         throw py::value_error("expected as many starts and seeds as models");
+    if (!others.empty() && others.size() != models.size())
+        throw py::value_error("others: expected plans for each of the models, or none at all");
     for (const auto &model : models)
         if (!model) // Python's None is a pointer to nothing
             throw py::value_error("models: expected models, received None");
     std::vector<Options> options;
-    std::vector<Routes> from;
+    std::vector<std::vector<Routes>> from;
     for (std::size_t i = 0; i < models.size(); ++i) {
         options.push_back(as_options(seeds[i], iterations, seconds, no_gain, tuning));
-        from.push_back(as_routes(starts[i]));
+        from.push_back(all_routes(starts[i], others.empty() ? std::vector<Plain>{} : others[i]));
     }
     std::vector<Result> results(models.size());
     Caller caller{callback, should_stop, nullptr};
@@ -463,12 +473,13 @@ PYBIND11_MODULE(_core, module) {
              py::arg("seed") = 0, py::arg("iterations") = -1, py::arg("seconds") = -1.0,
              py::arg("no_gain") = -1, py::arg("callback") = py::none(),
              py::arg("should_stop") = py::none(), py::arg("threads") = 1,
-             py::arg("tuning") = Tuning{})
+             py::arg("tuning") = Tuning{}, py::arg("others") = std::vector<Plain>{})
         .def("sample_moves", &moves_of, py::arg("routes"), py::arg("types"), py::arg("seed"),
              py::arg("count"));
 
     module.def("search_many", &search_many, py::arg("models"), py::arg("starts"), py::kw_only(),
                py::arg("seeds"), py::arg("threads") = 1, py::arg("iterations") = -1,
                py::arg("seconds") = -1.0, py::arg("no_gain") = -1, py::arg("callback") = py::none(),
-               py::arg("should_stop") = py::none(), py::arg("tuning") = Tuning{});
+               py::arg("should_stop") = py::none(), py::arg("tuning") = Tuning{},
+               py::arg("others") = std::vector<std::vector<Plain>>{});
 }

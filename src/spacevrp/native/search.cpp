@@ -177,7 +177,8 @@ void Search::begin_part(const Routes &part, const std::vector<Node> &unserved,
     begin_here();
 }
 
-void Search::begin(const Routes &start) {
+void Search::begin(const Routes &start, const std::vector<Routes> &others) {
+    others_ = others;
     plan.load(start);
     begin_here();
 }

@@ -30,7 +30,7 @@ struct Options {
     double within = 0.2;   // share of iterations that improve a single tour before they judge it
     double moved = 0.1;    // share of iterations that give a ruined route another depot
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
-    // Iterations a customer from which on an annealing goes in stages.
+    // Iterations a customer from which on an annealing of one plan goes in stages.
     double staged = 2000.0;
     bool descend_first = true;
     bool give_current = false; // beside the best plan, for an annealing that goes on
@@ -62,7 +62,8 @@ class Search {
 public:
     Search(const Model &problem, const Options &options);
 
-    void begin(const Routes &start);
+    // A long search may begin with the other plans, too.
+    void begin(const Routes &start, const std::vector<Routes> &others = {});
     // With a part of a plan: these routes, these unserved units, so many vehicles more.
     void begin_part(const Routes &part, const std::vector<Node> &unserved,
                     const std::vector<int> &vehicles_left, int routes_allowed);
@@ -192,6 +193,8 @@ private:
     struct Stage {
         int number = 0, trajectories = 0; // none where the annealing is one
         double from = 0.0, to = 1.0;      // shares of the time
+        double share = 1.0;               // of the time, for all trajectories
+        double child = 1.0;               // length, as a share of the shortest annealing in stages
     };
     struct Kept {
         Routes routes;
@@ -269,6 +272,7 @@ private:
     Value best_value_;
     double best_objective_ = INFINITE;
     Stage stage_;
+    std::vector<Routes> others_; // plans for trajectories to begin with, beside the first
     std::vector<Kept> elite_;    // the best plans of stages, the best first
     Kept first_, best_before_;   // the first plan, and the best of the stages before
     bool is_best_of_all_ = true; // the best plan of this stage

@@ -1,7 +1,7 @@
-// A long annealing in stages: trajectories from the same start, then children of the best plans
-// found, which have some routes of one parent in place of those of the other (selective route
-// exchange: Nagata and Braysy 2010); each stage cools down once. Where fewest routes come first,
-// there is a stage that gives routes up.
+// A long annealing in stages: trajectories from the plans that were given, or from the only one,
+// then children of the best plans found, which have some routes of one parent in place of those of
+// the other (selective route exchange: Nagata and Braysy 2010); each stage cools down once. Where
+// fewest routes come first, there is a stage that gives routes up.
 #include "search.hpp"
 
 #include <algorithm>
@@ -12,12 +12,20 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// Trajectories: share of the time for them, and how many there are at most. Children: how hot they
-// begin, next to an annealing as long.
-constexpr double TRAJECTORIES = 0.5, MOST = 5.0, CHILD_HEAT = 0.4;
-// How long each of them takes, trajectories at least, as shares of an annealing just long enough
-// to go in stages.
-constexpr double TRAJECTORY = 0.4, CHILD = 0.15;
+// How an annealing is divided: the share of the time for trajectories, how many of them there are
+// in one just long enough to go in stages and at most, and how long a child takes, as a share of
+// that.
+struct Division {
+    double share, trajectories, most, child;
+};
+// From one plan trajectories must be long to find others. Where each begins with a plan of its own,
+// many short ones are better, and stages pay sooner.
+constexpr Division FROM_ONE{0.5, 1.25, 5.0, 0.15}, FROM_SEVERAL{0.8, 4.0, 8.0, 0.05};
+constexpr double SOONER = 0.35;
+// The share where there are as many trajectories as there may be.
+constexpr double SHARE_OF_MOST = 0.6;
+// How hot a child begins, next to an annealing as long.
+constexpr double CHILD_HEAT = 0.4;
 constexpr std::size_t ELITE = 6;
 constexpr int FEWEST_ROUTES = 3;
 // Customers to try for a child that differs from its first parent.
@@ -27,13 +35,25 @@ constexpr int TRIES = 10;
 
 void Search::divide_annealing(double iterations) {
     const double each = iterations / static_cast<double>(units_.size());
-    if (each < options_.staged || options_.no_gain >= 0 || options_.progress_from > 0.0 ||
+    const double least = options_.staged * (others_.empty() ? 1.0 : SOONER);
+    if (each < least || options_.no_gain >= 0 || options_.progress_from > 0.0 ||
         options_.progress_to < 1.0 || static_cast<int>(plan.active.size()) < FEWEST_ROUTES)
         return;
     first_ = {best_routes(), best_value_};
-    stage_.trajectories = static_cast<int>(
-        std::clamp(TRAJECTORIES * each / (TRAJECTORY * options_.staged), 1.0, MOST));
-    stage_.to = TRAJECTORIES / stage_.trajectories;
+    const double times = each / std::max(options_.staged, 1.0);
+    if (others_.empty()) {
+        const double wanted = FROM_ONE.trajectories * times;
+        stage_.trajectories = static_cast<int>(std::clamp(wanted, 1.0, FROM_ONE.most));
+        stage_.share = FROM_ONE.share;
+        stage_.child = FROM_ONE.child;
+    } else {
+        const double wanted = FROM_SEVERAL.trajectories * std::sqrt(times);
+        const double count = std::min(FROM_SEVERAL.most, static_cast<double>(others_.size()) + 1.0);
+        stage_.trajectories = static_cast<int>(std::round(std::min(wanted, count)));
+        stage_.share = wanted < FROM_SEVERAL.most ? FROM_SEVERAL.share : SHARE_OF_MOST;
+        stage_.child = FROM_SEVERAL.child;
+    }
+    stage_.to = stage_.share / stage_.trajectories;
 }
 
 double Search::heat_of_stage() const { return is_child() ? CHILD_HEAT : 1.0; }
@@ -43,13 +63,13 @@ void Search::next_stage(double iterations) {
     ++stage_.number;
     stage_.from = stage_.to;
     if (!is_child()) {
-        stage_.to = TRAJECTORIES * (stage_.number + 1) / stage_.trajectories;
-        begin_stage(first_.routes);
+        stage_.to = stage_.share * (stage_.number + 1) / stage_.trajectories;
+        begin_stage(others_.empty() ? first_.routes : others_[at(stage_.number - 1)]);
         return;
     }
     const double left = 1.0 - stage_.from;
     const double each = iterations / static_cast<double>(units_.size());
-    const double children = std::round(left * each / (CHILD * options_.staged));
+    const double children = std::round(left * each / (stage_.child * options_.staged));
     stage_.to = children > 1.0 ? stage_.from + left / children : 1.0;
     begin_stage(make_child());
 }

@@ -33,6 +33,8 @@ _MOST_FOR_REGRET = 300
 # Told of every better plan: the number of the problem, the plan, and what was expected of it where
 # only visits reveal prizes.
 Found = Callable[[int, Solution, float | None], object]
+# What there is of a problem: a plan, several, or none.
+Given = Solution | Sequence[Solution] | None
 
 # Entries of matrices that are held at a time, so that many large problems do not fill the memory.
 _ENTRIES = 2**26
@@ -102,7 +104,7 @@ class Improved(list[Solution]):
 
 def improve(
     problems: Sequence[Problem],
-    plans: Sequence[Solution | None],
+    plans: Sequence[Given],
     *,
     stop: Stop,
     seed: int = 0,
@@ -130,7 +132,8 @@ def improve(
     ----------
     problems, plans
         As many of both; None where a plan is to be constructed. A plan may break rules: the routes
-        that do are taken apart.
+        that do are taken apart. Of several plans for a problem the best is the one to improve, and
+        a long search begins with the others, too.
     stop
         When the search for each problem ends. May be empty where the deadline ends.
     seed
@@ -166,7 +169,7 @@ def improve(
     stage = _Stage(problems, stop, seed, threads, found, starts, until, lists)
     stage.check(plans)
     with stopping_on_interrupt(until):
-        stage.best.update(_refereed(problems, plans))
+        stage.take(plans)
         for numbers in _portions(problems, threads, until):
             stage.run(numbers)
         return stage.improved()
@@ -195,15 +198,17 @@ def _check_candidates(
             raise SpacevrpError(f"{where}: expected {expected}, received {lists[wrong][0]}")
 
 
-def _refereed(problems: Sequence[Problem], plans: Sequence[Solution | None]) -> dict[int, Solution]:
-    """The plans that there are, with the referee's verdicts for these very problems."""
-    best = {number: plan for number, plan in enumerate(plans) if plan is not None}
-    foreign = [number for number, plan in best.items() if plan.problem is not problems[number]]
+def _refereed(problems: Sequence[Problem], plans: Sequence[Solution]) -> list[Solution]:
+    """The plans with the referee's verdicts, one for each of these very problems."""
+    refereed = list(plans)
+    foreign = [n for n, plan in enumerate(plans) if plan.problem is not problems[n]]
     judged = judge_all(
         [problems[number] for number in foreign],
-        [with_vehicles(best[number].routes, best[number].vehicles) for number in foreign],
+        [with_vehicles(plans[number].routes, plans[number].vehicles) for number in foreign],
     )
-    return best | dict(zip(foreign, judged, strict=True))
+    for number, plan in zip(foreign, judged, strict=True):
+        refereed[number] = plan
+    return refereed
 
 
 def _portions(problems: Sequence[Problem], threads: int, deadline: Deadline) -> Iterator[list[int]]:
@@ -255,14 +260,15 @@ class _Stage:
     deadline: Deadline
     candidates: Sequence[NDArray[np.int32] | None]
     best: dict[int, Solution] = field(default_factory=dict)
-    # The same as planned, where visits reveal prizes.
+    others: dict[int, list[Solution]] = field(default_factory=dict)
+    # The best as planned, where visits reveal prizes.
     expected: dict[int, Solution] = field(default_factory=dict)
     runs: dict[int, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._left = len(self.problems)
 
-    def check(self, plans: Sequence[Solution | None]) -> None:
+    def check(self, plans: Sequence[Given]) -> None:
         """Raise for plans that do not belong to the problems, and for what is out of range."""
         problems = self.problems
         if len(plans) != len(problems):
@@ -289,6 +295,21 @@ class _Stage:
                 )
         _check_candidates(problems, self.candidates)
 
+    def take(self, plans: Sequence[Given]) -> None:
+        """The plans that there are: the best of each problem, and its others."""
+        flat = [
+            (number, plan)
+            for number, given in enumerate(plans)
+            for plan in ([given] if isinstance(given, Solution) else given or ())
+        ]
+        of_problems = [self.problems[number] for number, _ in flat]
+        judged = _refereed(of_problems, [plan for _, plan in flat])
+        for (number, _), plan in zip(flat, judged, strict=True):
+            self.others.setdefault(number, []).append(plan)
+        for number, several in self.others.items():
+            best = min(range(len(several)), key=lambda place: rank(several[place]))
+            self.best[number] = several.pop(best)
+
     def run(self, numbers: Sequence[int]) -> None:
         """Search for these problems, one or several at the same time."""
         until = self._until(len(numbers))
@@ -297,6 +318,10 @@ class _Stage:
         for number, one in zip(wanted, models, strict=True):
             self._expect(number, one.problem)
         begins = [self._begin(number, one) for number, one in zip(wanted, models, strict=True)]
+        others = [
+            [one.start_of(plan) for plan in self.others.get(number, ())]
+            for number, one in zip(wanted, models, strict=True)
+        ]
         limits = self._limits(until)
         if limits["seconds"] == 0.0 or not wanted:  # no time, but what was constructed is a plan
             self._keep_all(wanted, models, begins)
@@ -305,7 +330,12 @@ class _Stage:
             listen = self._listener(wanted[0], models[0])
             runs = [
                 models[0].model.search(
-                    *begins[0], seed=self.seed, threads=self.threads, callback=listen, **limits
+                    *begins[0],
+                    seed=self.seed,
+                    threads=self.threads,
+                    callback=listen,
+                    others=others[0],
+                    **limits,
                 )
             ]
         else:
@@ -316,6 +346,7 @@ class _Stage:
                 seeds=[self.seed] * len(models),
                 threads=self.threads,
                 callback=self._listeners(wanted, models),
+                others=others,
                 **limits,
             )
         self.runs.update(zip(wanted, runs, strict=True))

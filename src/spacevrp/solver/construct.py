@@ -20,15 +20,15 @@ from spacevrp.inference.heads import STRENGTH
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.explanation.insertions import Insertions, missing
 from spacevrp.problems.problem import Problem
-from spacevrp.solver.effort import BY_DESIGN, SEARCHED_AUGMENTATIONS
+from spacevrp.solver.effort import BY_DESIGN, SEARCHED_AUGMENTATIONS, is_long
 from spacevrp.solver.params import SolveParams
 from spacevrp.solver.partial import best_partial
-from spacevrp.solver.pool import Pool
+from spacevrp.solver.pool import OTHERS, Pool
 from spacevrp.solver.protocol import Protocol
 from spacevrp.solver.reasons import fleet_too_small
 from spacevrp.solver.reduce import Task, reduce
 from spacevrp.solver.rounds import rounds_in_time, seed_of_round
-from spacevrp.solver.selection import select, select_all
+from spacevrp.solver.selection import Case, others_of, select, select_all
 
 # Sampled rollouts of the second attempt, where the first came to dead ends only.
 _SECOND_SAMPLES, _SECOND_SAMPLES_LARGE = 32, 8
@@ -259,6 +259,7 @@ class Construct:
             for task, candidates in found
         ]
         selected = select_all(cases)
+        self._keep_others([task.number for task, _ in found], cases)
         self.seconds.judging += time.perf_counter() - began
         for (task, _), (problem, candidates, _), (plan, reason, refused) in zip(
             found, cases, selected, strict=True
@@ -274,6 +275,21 @@ class Construct:
                 # Candidates are selected in their order: the first that passes is the plan.
                 expected = candidates[refused].cost * problem.unit
             self.pool.offer(task.number, plan, expected)
+
+    def _keep_others(self, numbers: Sequence[int], cases: Sequence[Case]) -> None:
+        """Keep further plans of the problems that a long search goes on with."""
+        share = self.pool.seconds / len(self.pool.problems)
+        wanted = [
+            place
+            for place, number in enumerate(numbers)
+            if number in self.searched
+            and not cases[place][0].has_unknown_prizes
+            and is_long(cases[place][0], self.params.iterations, share)
+        ]
+        for place, plans in zip(
+            wanted, others_of([cases[place] for place in wanted], OTHERS + 1), strict=True
+        ):
+            self.pool.keep(numbers[place], plans)
 
     def _without_hindsight(self, task: Task, candidates: list[Candidate]) -> list[Candidate]:
         """Those to choose from; what the best of the others costs is noted."""

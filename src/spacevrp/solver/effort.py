@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from spacevrp import native
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead
@@ -21,6 +23,8 @@ NO_GAIN_PER_CUSTOMER: int | None = None
 # Customers from which on and up to which the network's plans are worth their time as a start for
 # the search: further where the two ways of an arc differ, as plans by savings are far behind there.
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK, MOST_ASYMMETRIC = 51, 700, 1_000
+# A search of so many iterations a customer, or of about as many seconds, begins with several plans.
+LONG_PER_CUSTOMER, LONG_SECONDS_A_CUSTOMER = 700, 3e-3
 # What a note on that says.
 BY_DESIGN = "begun without the network"
 
@@ -41,6 +45,15 @@ def usual_stop(problem: Problem) -> Stop:
     times = min((customers / 100) ** growth, _TIMES_AT_MOST)
     iterations = max(FEWEST_ITERATIONS, round(ITERATIONS_PER_CUSTOMER * customers * times))
     return Stop(iterations=min(iterations, MOST_ITERATIONS), no_gain=no_gain)
+
+
+def is_long(problem: Problem, iterations: int | None, seconds: float) -> bool:
+    """Whether a search pays that begins with several plans, given its limits."""
+    customers = len(problem.customers)
+    if seconds < math.inf:
+        return seconds >= LONG_SECONDS_A_CUSTOMER * customers
+    planned = usual_stop(problem).iterations if iterations is None else iterations
+    return planned is not None and planned >= LONG_PER_CUSTOMER * customers
 
 
 def is_small(problem: Problem) -> bool:

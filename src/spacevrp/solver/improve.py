@@ -11,7 +11,7 @@ from typing import Literal
 from spacevrp.engines.progress import Progress, ShowProgress
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.solution import Solution
-from spacevrp.search import Stop, improve
+from spacevrp.search import Given, Stop, improve
 from spacevrp.solver.effort import usual_stop
 from spacevrp.solver.params import SolveParams
 from spacevrp.solver.pool import Pool
@@ -84,8 +84,8 @@ class Improve:
             if plans.interrupted and deadline is NEVER:
                 raise KeyboardInterrupt
 
-    def _begin(self, number: int) -> Solution | None:
-        """The plan that a search begins with: a partial one only where it serves a customer.
+    def _begin(self, number: int) -> Given:
+        """The plans that a search begins with: partial ones only where they serve a customer.
 
         Where visits reveal prizes the network's plans have reacted to them, and no search may begin
         there; what was expected of the plans decides.
@@ -93,4 +93,6 @@ class Improve:
         if self.pool.problems[number].has_unknown_prizes:
             return self.starts.get(number)
         plan = self.pool.of(number)
-        return plan if plan is not None and (plan.routes or plan.feasible) else None
+        if plan is None or not (plan.routes or plan.feasible):
+            return None
+        return [plan, *self.pool.others(number)]

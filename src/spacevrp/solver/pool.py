@@ -13,6 +13,8 @@ from spacevrp.problems.solution import Solution, better_of, worth
 
 Callback = Callable[[Solution], object]
 
+# Plans of a problem beside the best that are kept for a long search to begin with.
+OTHERS = 7
 # Of a time, for the reasons why customers are left out, at the most; and seconds for each.
 _REASONS_SHARE, _REASON = 0.15, 0.05
 
@@ -37,6 +39,7 @@ class Pool:
         self.problems = problems
         self._deadline, self._callback = deadline, callback
         self._best: dict[int, Solution] = {}
+        self._others: dict[int, list[Solution]] = {}
         # Where visits reveal prizes: what was expected of the plan when it was chosen, and what
         # the best one would have cost in hindsight.
         self.expected: dict[int, float] = {}
@@ -51,6 +54,11 @@ class Pool:
     def hears(self) -> bool:
         """Whether plans found during a search are wanted, too."""
         return self._callback is not None
+
+    @property
+    def seconds(self) -> float:
+        """The time of the call."""
+        return self._deadline.seconds
 
     @property
     def working(self) -> Deadline:
@@ -104,6 +112,20 @@ class Pool:
             except StopIteration:
                 self._deadline.interrupt()
         return True
+
+    def keep(self, number: int, plans: Iterable[Solution]) -> None:
+        """Keep plans beside the best of a problem, the cheapest of those that differ in cost."""
+        several = {plan.cost: plan for plan in self._others.get(number, ())}
+        several |= {plan.cost: plan for plan in plans if plan.feasible}
+        self._others[number] = [several[cost] for cost in sorted(several)[: OTHERS + 1]]
+
+    def others(self, number: int) -> list[Solution]:
+        """Plans beside the best of a problem, the cheapest first."""
+        best = self._best.get(number)
+        differ = [
+            plan for plan in self._others.get(number, ()) if best is None or plan.cost != best.cost
+        ]
+        return differ[:OTHERS]
 
     def _is_better(self, number: int, plan: Solution, expected: float | None) -> bool:
         held = self._best.get(number)

@@ -14,6 +14,10 @@ from spacevrp.problems.judging import judge_all
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 
+# A problem, its candidates, and the form in which the network saw it.
+Case = tuple[Problem, Sequence[Candidate], Problem]
+# Costs that agree to so many digits are of the same plan, driven in another order.
+_DIGITS = 9
 # The best candidate that the referee passes; why it passes none that is whole; the refused.
 Selected = tuple[Solution | None, str, int]
 
@@ -28,7 +32,7 @@ def select(problem: Problem, candidates: Sequence[Candidate], form: Problem) -> 
     return select_all([(problem, candidates, form)])[0]
 
 
-def select_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Problem]]) -> list[Selected]:
+def select_all(cases: Sequence[Case]) -> list[Selected]:
     """The same for several problems with their candidates, whose plans are judged together."""
     # The best come first, the stuck ones last.
     whole = [list(takewhile(_is_whole, candidates)) for _, candidates, _ in cases]
@@ -49,6 +53,24 @@ def select_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Problem]]) ->
                 break
             verdicts[row].append(Solution.judged(problem, _routes(candidate, problem, form)))
     return [_chosen(some, idle.get(row)) for row, some in enumerate(verdicts)]
+
+
+def others_of(cases: Sequence[Case], most: int) -> list[list[Solution]]:
+    """Of each case the best candidates that differ in cost, refereed."""
+    several = [
+        list({round(one.cost, _DIGITS): one for one in takewhile(_is_whole, candidates)}.values())
+        for _, candidates, _ in cases
+    ]
+    rows = [row for row, some in enumerate(several) for _ in some[:most]]
+    plans = [
+        _routes(one, problem, form)
+        for (problem, _, form), some in zip(cases, several, strict=True)
+        for one in some[:most]
+    ]
+    found: list[list[Solution]] = [[] for _ in cases]
+    for row, solution in zip(rows, judge_all([cases[row][0] for row in rows], plans), strict=True):
+        found[row].append(solution)
+    return found
 
 
 def _chosen(judged: Sequence[Solution], idle: Solution | None) -> Selected:
