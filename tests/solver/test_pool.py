@@ -55,3 +55,13 @@ def test_a_plan_that_breaks_a_rule_is_never_kept() -> None:
     plans = Pool([LINE], Deadline())
     assert not plans.offer(0, judged([0, 1, 1, 2, 3, 0]))
     assert plans.of(0) is None
+
+
+def test_others_are_the_cheapest_that_differ_in_cost() -> None:
+    plans = Pool([LINE], Deadline())
+    cheap = judged([0, 1, 2, 3, 0])  # 6
+    plans.keep(0, [judged([0, 1, 0], [0, 2, 3, 0]), cheap])  # 8
+    plans.keep(0, [judged([0, 1, 2, 0], [0, 3, 0]), judged([0, 1, 1, 2, 3, 0])])  # 10, infeasible
+    plans.keep(0, [judged([0, 3, 2, 0], [0, 1, 0])])  # 8 again
+    plans.offer(0, cheap)
+    assert [plan.cost for plan in plans.others(0)] == [8.0, 10.0]
