@@ -1,4 +1,4 @@
-"""A long search that begins with several plans: never worse than the first, the same by its seed."""
+"""A long search that begins with several plans: never worse than the first, and repeatable."""
 
 from __future__ import annotations
 
