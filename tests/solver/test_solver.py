@@ -1,4 +1,4 @@
-"""What ``solve`` promises: order, independence, reproducibility, refereed costs."""
+"""What ``solve`` promises: order, independence, reproducibility, refereed costs, any form."""
 
 from __future__ import annotations
 
@@ -208,3 +208,40 @@ def test_nobody_has_to_leave_where_nobody_has_to_be_visited(solver: Solver) -> N
     assert busy.routes
     assert busy.cost < 200
     assert (none.routes, none.cost, none.feasible) == ((), 0.0, True)
+
+
+@pytest.fixture(scope="module")
+def bundled() -> Solver:
+    return Solver(device="cpu")
+
+
+def scattered(customers: int, **features: object) -> Problem:
+    places = np.random.default_rng(4).random((customers + 1, 2))
+    return Problem.from_coordinates(places, **features)  # type: ignore[arg-type]
+
+
+def test_without_any_limit_one_route_is_enough(bundled: Solver) -> None:
+    problem = scattered(20)
+    solution = bundled.solve(problem)
+    (route,) = solution.routes
+    assert route[0] == route[-1] == 0
+    assert sorted(route[1:-1]) == list(range(1, 21))
+    # The same places as a tour without a depot: what is solved is that.
+    tour = bundled.solve(Problem(problem.distances))
+    assert solution.cost == pytest.approx(tour.cost)
+
+
+def test_a_capacity_that_cannot_bind_changes_nothing(bundled: Solver) -> None:
+    free = scattered(20, max_length=3.0)
+    roomy = scattered(20, max_length=3.0, demand=[0.0] + [1.0] * 20, capacity=20.0)
+    assert bundled.solve(free).cost == pytest.approx(bundled.solve(roomy).cost)
+
+
+def test_when_the_day_begins_does_not_matter(bundled: Solver) -> None:
+    windows = np.array([[0.0, 4.0]] + [[0.1 * k, 0.1 * k + 1.5] for k in range(12)])
+    demand = [0.0] + [1.0] * 12
+    plans = [
+        bundled.solve(scattered(12, windows=windows + origin, demand=demand, capacity=4.0))
+        for origin in (0.0, 1.7e9)  # a Unix timestamp
+    ]
+    assert plans[1].routes == plans[0].routes
