@@ -60,17 +60,17 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     ],
     ids=["mixed", "one problem a batch", "sizes"],
 )
-def test_ten_and_ten_steps_are_twenty(
+def test_four_and_four_steps_are_eight(
     tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]
 ) -> None:
-    config = tiny(steps=20, **changes)
+    config = tiny(steps=8, **changes)
     whole = quiet(config, tmp_path / "whole")
     with monkeypatch.context() as patch:
-        stop_at(patch, 10)
+        stop_at(patch, 4)
         first = quiet(config, tmp_path / "parts")
-    assert (first.reason, first.step) == ("signal", 10)
+    assert (first.reason, first.step) == ("signal", 4)
     second = quiet(config, tmp_path / "parts", resume=tmp_path / "parts")
-    assert (second.reason, second.step) == ("finished", 20)
+    assert (second.reason, second.step) == ("finished", 8)
     assert_equal_states(whole.checkpoint, second.checkpoint)
 
 
@@ -210,17 +210,17 @@ def test_a_run_cannot_become_another(
 
 
 def test_a_run_cannot_end_before_it_began(tiny: Build, tmp_path: Path) -> None:
-    quiet(tiny(steps=6), tmp_path)
+    quiet(tiny(steps=3), tmp_path)
     kept = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    with pytest.raises(SpacevrpError, match=r"steps: expected at least 6, .* received 4"):
-        quiet(resumed_config(tmp_path, ["steps=4"]), tmp_path, resume=tmp_path)
+    with pytest.raises(SpacevrpError, match=r"steps: expected at least 3, .* received 2"):
+        quiet(resumed_config(tmp_path, ["steps=2"]), tmp_path, resume=tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == kept
 
 
 def test_an_average_that_begins_on_the_way(tiny: Build, tmp_path: Path) -> None:
-    first = quiet(tiny(steps=12, average=0.0), tmp_path)
+    first = quiet(tiny(steps=4, average=0.0), tmp_path)
     _, before = checkpoint.load(first.checkpoint)
-    config = resumed_config(tmp_path, ["average=0.25", "steps=13"])
+    config = resumed_config(tmp_path, ["average=0.25", "steps=5"])
     _, after = checkpoint.load(quiet(config, tmp_path, resume=tmp_path).checkpoint)
     for name, tensor in after["average"].items():
         # One step: a quarter of where it began, three quarters of where the weights are now.
