@@ -53,23 +53,6 @@ def test_plans_are_legal_and_never_beat_the_optimum(solver, vehicles, features):
     assert solution.cost <= 1.25 * proven
 
 
-def test_a_batch_mixes_fleets_and_others(solver: Solver) -> None:
-    """Each plan is the one of the instance alone."""
-    fleets = [tiny(SMALL, LARGE), tiny({**LARGE, "count": 3})]
-    plain = [fleets[0].replace(vehicles=None, capacity=9), fleets[1].replace(vehicles=None)]
-    together = solver.solve([fleets[0], plain[0], fleets[1], plain[1]], augment=2)
-    assert all(solution.feasible for solution in together)
-    assert [solution.vehicles is None for solution in together] == [False, True, False, True]
-    assert solver.solve(plain[0], augment=2) == together[1]
-
-
-def test_a_plan_depends_neither_on_the_others_nor_on_the_memory(solver: Solver) -> None:
-    fleets = [tiny(SMALL, LARGE), tiny(SMALL, {**LARGE, "end": 0}, {**LARGE, "name": "third"})]
-    alone = [solver.solve(problem, augment=2) for problem in fleets]
-    assert solver.solve(fleets[::-1], augment=2) == alone[::-1]
-    assert solver.solve(fleets[0], augment=2, batch_memory=1) == alone[0]
-
-
 # What is looked at here is the network. What a random model wants is mostly what is near.
 ALONE: dict[str, Any] = {"search": False}
 BASE: dict[str, Any] = {**ALONE, "policy_heads": 0}
