@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from spacevrp.decode import pruned, rollout
+from spacevrp.decode import adjustment, pruned, rollout
 from spacevrp.decode.neighbourhood import neighbourhood
 from spacevrp.decode.pruned import Pruning, pruned_rollout
 from spacevrp.decode.running import Running
 from spacevrp.engines import batching, pruning
+from spacevrp.engines.grouping import group
+from spacevrp.engines.large import product_dtype
 from spacevrp.engines.memory import Cut, Footprint, cut, largest_size
 from spacevrp.engines.pruning import (
     LargeFootprint,
@@ -289,3 +291,52 @@ def test_running_out_of_memory_means_smaller_blocks_of_large_instances(solver, m
     assert seen[0] == Cut(2, 3, 12)
     assert seen[-1].instances == seen[-1].augmentations == 1
     assert seen[-1].starts <= 5
+
+
+@pytest.mark.slow
+def test_how_augmentations_are_cut_does_not_matter_where_they_weigh_distances_differently(
+    solver, monkeypatch
+):
+    # As if the network had been trained with four nodes, everything here were large.
+    problems = [one for name in ("CVRP", "ATSP") for one in generate(name, 10, 2)]
+    few = {"augment": 3, "candidates": 3}
+    usual = solver.solve(problems, **few)
+    monkeypatch.setattr("spacevrp.inference.large.SMALL", 4)
+    monkeypatch.setattr(adjustment, "TRAINED_NODES", 4)
+    together = solver.solve(problems, **few)
+    assert together != usual
+    assert solver.solve(problems, batch_memory=1, **few) == together
+
+
+def test_large_instances_that_are_searched_alike_are_solved_together() -> None:
+    problems = [*generate("CVRP", 300, 2), *generate("TSP", 301, 1), *generate("CVRP", 20, 1)]
+
+    def search_of(problem: Problem) -> Search | None:
+        return None if problem.size < 100 else Search(65536 // problem.size, 32)
+
+    assert group(problems, range(4), 8, search_of) == [(8, [3]), (8, [0, 1, 2])]
+    other = Problem.from_matrix(problems[0].distances.matrix())
+    assert group([problems[0], other], range(2), 8, search_of) == [(8, [0]), (8, [1])]
+
+
+def test_bfloat16_where_there_are_units_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu = torch.device("cpu")
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
+    assert product_dtype(cpu) == torch.bfloat16
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {})
+    assert product_dtype(cpu) == torch.float32
+    assert product_dtype(torch.device("cuda")) == torch.bfloat16
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", ["CVRP", "ATSP", "PDTSP", "CVRPTW", "MDCVRPB"])
+def test_a_gpu_is_as_good(solver: Solver, name: str) -> None:
+    on_gpu = Solver(solver.model, "cuda")
+    problems = generate(name, 250, 2)
+    options = {"augment": 2, "starts": 8, "candidates": 32}
+    received = [solution.cost for solution in on_gpu.solve(problems, **options)]
+    expected = [
+        solution.cost for solution in Solver(solver.model, "cpu").solve(problems, **options)
+    ]
+    assert sum(received) == pytest.approx(sum(expected), rel=0.03)
