@@ -235,15 +235,8 @@ def attack(seed: int) -> str:
 
 _OPTIONS = ("seconds", "no_gain", "seed", "threads", "callback", "should_stop", "others", "nothing")
 _TUNING = (
-    "hot",
-    "cold",
-    "removed",
-    "longest_string",
-    "blink",
-    "places",
-    "descent",
-    "granularity",
-    "staged",
+    *("hot", "cold", "removed", "longest_string", "blink", "places", "descent", "granularity"),
+    *("staged",),
 )
 
 

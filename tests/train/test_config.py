@@ -48,15 +48,9 @@ def test_a_file_changes_its_preset(tmp_path: Path) -> None:
 def test_settings() -> None:
     config = TrainConfig().changed(
         [
-            "steps=500",
-            "learning_rate = 1e-3",
-            "optimizer=adamw",
-            "mixed=false",
-            "variants=TSP, CVRP",
-            "sizes=[20, 30]",
-            "betas=0.8,0.9",
-            "model.layers=6",
-            "model.width=64",
+            *("steps=500", "learning_rate = 1e-3", "optimizer=adamw", "mixed=false"),
+            *("variants=TSP, CVRP", "sizes=[20, 30]", "betas=0.8,0.9", "model.layers=6"),
+            *("model.width=64",),
         ]
     )
     assert (config.steps, config.learning_rate, config.optimizer) == (500, 1e-3, "adamw")
