@@ -30,9 +30,11 @@ def test_without_it_there_is_an_error_that_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, four_customers: Build
 ) -> None:
     monkeypatch.setattr(native, "core", None)
-    with pytest.raises(UnsupportedError) as error:
-        native_model(four_customers())
-    assert str(error.value) == native.MISSING
+    problem = four_customers()
+    for call in (native_model, lambda one: improve([one], [None], stop=STOP)):
+        with pytest.raises(UnsupportedError) as error:
+            call(problem)
+        assert str(error.value) == native.MISSING
 
 
 def test_limits_get_half_of_the_slack(four_customers: Build) -> None:

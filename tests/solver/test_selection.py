@@ -142,23 +142,22 @@ def test_a_fleet_that_is_too_small(solver: Solver) -> None:
     assert solver.solve(small, partial=True) == partial
 
 
-def test_pickups_may_be_too_much_for_the_fleet(solver: Solver) -> None:
-    problem = Problem.from_coordinates(
-        [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 1, -3, -3], capacity=4, max_routes=1
-    )
-    with pytest.raises(InfeasibleError, match="pickups amount to 6, 1 vehicle of capacity 4"):
-        solver.solve(problem)
-
-
-def test_customers_left_over_by_a_fleet_that_could_carry_all(solver: Solver) -> None:
-    # Three loads of 2 fit two vehicles of 3 by volume, but only one fits each.
-    problem = Problem.from_coordinates(
-        [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
-    )
-    expected = (
-        r"1 of 3 customers left out: all 2 routes that are allowed are in use, and customer [123] "
-        r"fits into none: in route [12], after .*, the load would be 4, a vehicle carries 3$"
-    )
+@pytest.mark.parametrize(
+    ("demand", "capacity", "routes", "expected"),
+    [
+        ([0, 1, -3, -3], 4, 1, "pickups amount to 6, 1 vehicle of capacity 4"),
+        # Three loads of 2 fit two vehicles of 3 by volume, but only one fits each.
+        (
+            *([0, 2, 2, 2], 3, 2),
+            r"1 of 3 customers left out: all 2 routes that are allowed are in use, and customer "
+            r"[123] fits into none: in route [12], after .*, the load would be 4, a vehicle "
+            "carries 3$",
+        ),
+    ],
+)
+def test_why_customers_are_left_over(solver, demand, capacity, routes, expected):
+    places = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    problem = Problem.from_coordinates(places, demand=demand, capacity=capacity, max_routes=routes)
     with pytest.raises(InfeasibleError, match=expected):
         solver.solve(problem)
 
