@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -43,6 +44,7 @@ LAW: dict[str, set[str]] = {
 }
 
 
+@cache
 def allowed_rooms(room: str) -> set[str]:
     """The room, the rooms it may import, and the rooms those may import."""
     return {room}.union(*(allowed_rooms(lower) for lower in LAW[room]))

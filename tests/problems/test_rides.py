@@ -256,7 +256,7 @@ vans = st.fixed_dictionaries(
 steps = st.lists(st.sampled_from([-3, 0, 3]), min_size=2, max_size=4)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(
     windows=st.tuples(*[windows] * 4),
     service=st.tuples(*[st.integers(0, 2)] * 4),
