@@ -21,10 +21,7 @@ from spacevrp.problems.errors import ProblemError
 def imported_by(*arguments: str) -> tuple[set[str], str]:
     """Top-level packages that ``python ARGUMENTS`` imports, and its stdout."""
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=True
     )
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
     return {line.rpartition("|")[2].strip().split(".")[0] for line in lines}, done.stdout

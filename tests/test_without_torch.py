@@ -92,8 +92,7 @@ def test_the_command_line_makes_solves_checks_and_explains(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["train -o run", "solve in.npz --device cuda", "solve in.npz --weights ."],
+    "line", ["train -o run", "solve in.npz --device cuda", "solve in.npz --weights ."]
 )
 def test_what_needs_torch_says_so_in_one_line(tmp_path: Path, line: str) -> None:
     done = python(COMMANDS, "generate CVRP --size 5 --count 1 -o in.npz", line, folder=tmp_path)

@@ -65,11 +65,7 @@ def test_tabs_and_other_suffixes(tmp_path: Path) -> None:
             "VEHICLE: expected one line with number and capacity, received 25",
         ),
         ("25         200", "2.5 200", "expected a whole number of vehicles, received 2.5"),
-        (
-            "25         200",
-            "0 200",
-            "max_routes: expected a whole number",
-        ),
+        ("25         200", "0 200", "max_routes: expected a whole number"),
         ("161        171", "161", "line 11, CUSTOMER: expected 7 numbers, received 6"),
         ("161        171", "161 soon", "line 11, CUSTOMER: expected a number, received soon"),
         ("161        171", "161 nan", "line 11, CUSTOMER: expected a finite number, received nan"),

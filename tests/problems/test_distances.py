@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacevrp.problems.distances import (
-    GEOMETRIES,
-    ROUNDINGS,
-    TSPLIB_METRICS,
-    Distances,
-    Metric,
-)
+from spacevrp.problems.distances import GEOMETRIES, ROUNDINGS, TSPLIB_METRICS, Distances, Metric
 from spacevrp.problems.errors import ProblemError
 
 INF = math.inf
@@ -219,11 +213,7 @@ def test_refused(arguments: dict[str, object], field: str, node: int | None, fra
 
 @pytest.mark.parametrize(
     ("geometry", "rounding", "field"),
-    [
-        ("euclid", "none", "metric"),
-        (["att"], "none", "metric"),
-        ("att", "half", "rounding"),
-    ],
+    [("euclid", "none", "metric"), (["att"], "none", "metric"), ("att", "half", "rounding")],
 )
 def test_a_metric_is_known_by_name(geometry: str, rounding: str, field: str) -> None:
     with pytest.raises(ProblemError, match="expected one of") as caught:

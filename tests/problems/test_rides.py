@@ -240,9 +240,7 @@ whole = st.integers(0, 9)
 windows = st.lists(st.integers(0, LATEST), min_size=1, max_size=4, unique=True).map(
     lambda ends: as_windows(sorted(ends), LATEST)
 )
-one_break = st.fixed_dictionaries(
-    {"duration": st.integers(1, 3), "windows": windows},
-)
+one_break = st.fixed_dictionaries({"duration": st.integers(1, 3), "windows": windows})
 vans = st.fixed_dictionaries(
     {},
     optional={
