@@ -91,20 +91,19 @@ def warn_unnamed(path: Path, problem: Problem) -> None:
 
 
 def neutral_value(problem: Problem, field: str) -> Any:
-    """What a field of the problem holds where the feature is absent."""
-    if field in _NEUTRAL:
-        return _NEUTRAL[field]
+    """What a field of the problem holds where the feature is absent; None for nothing."""
     if field == "windows":
         return np.tile([0.0, np.inf], (problem.size, 1))
-    skipped = np.inf if field == "penalty" and not problem.maximise_prize else 0.0
-    return np.full(problem.size, skipped)
+    if field in ("demand", "service", "prize", "penalty"):
+        is_dear = field == "penalty" and not problem.maximise_prize
+        return np.full(problem.size, np.inf if is_dear else 0.0)
+    return _NEUTRAL.get(field)
 
 
 _NEUTRAL: dict[str, Any] = {
-    **dict.fromkeys(("depots", "pairs"), ()),
     **dict.fromkeys(("capacity", "max_length"), np.inf),
-    **dict.fromkeys(("revealed_prize", "release", "setup")),
-    "min_prize": 0.0,
+    **dict.fromkeys(("lifo", "geographic"), False),
+    **{"min_prize": 0.0, "name": "", "time_unit": "s"},
 }
 
 
