@@ -11,7 +11,7 @@ import numpy as np
 from spacevrp.formats.files import warn
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
-from spacevrp.problems.fleet import Vehicle
+from spacevrp.problems.fleet import UNSAID, Vehicle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.relations import present_relations
 from spacevrp.problems.variants import flags_of, parse_variant
@@ -164,8 +164,6 @@ def refuse_unheld(
             raise UnsupportedError(f"{path}: {kind} cannot hold {name}; write it as .json")
 
 
-# What a vehicle has of which a file says nothing.
-_UNSAID = {"fixed_cost": 0.0, "unit_distance_cost": 1.0}
 _LONGEST_NAME = 24
 
 
@@ -180,9 +178,7 @@ def fleet_fields(
     shift of its vehicle ends.
     """
     said = {
-        term: value
-        for term, value in terms.items()
-        if value is not None and value != _UNSAID.get(term)
+        term: value for term, value in terms.items() if value is not None and value != UNSAID[term]
     }
     kinds = np.shape(fields["demand"])[1] if np.ndim(fields["demand"]) == 2 else 1
     if kinds > 1 and isinstance(said.get("capacity"), float):

@@ -36,7 +36,7 @@ from spacevrp.problems.constructors import (
 )
 from spacevrp.problems.distances import Distances, Metric, great_circle
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
-from spacevrp.problems.fleet import Break, Vehicle
+from spacevrp.problems.fleet import KIND_OF, UNSAID, Break, Vehicle
 from spacevrp.problems.keywords import nearest
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import NEUTRAL_FLAGS, flags_of, parse_variant
@@ -92,17 +92,10 @@ _KINDS: dict[Field, str] = {
     _AS_IS: "open_routes backhaul_last maximise_prize lifo geographic "
     "vehicles travel_times groups objective ids vehicle_ids clock",
 }
-_KINDS_OF_TYPE: dict[Field, str] = {
-    _VALUE: "name count fixed_cost unit_distance_cost window max_stops latest_start max_overtime "
-    "overtime_cost unit_duration_cost speed_factor breaks max_reloads",
-    _LIMIT: "capacity max_length max_duration",
-    _BY_NODE: "service",
-    _NODES: "start end allowed forbidden pinned reload_depots on_board",
-    _AS_IS: "open_route",
-}
 FIELDS = {key: field for field, keys in _KINDS.items() for key in keys.split()}
-# The same of a type of vehicles.
-_OF_TYPE = {key: field for field, keys in _KINDS_OF_TYPE.items() for key in keys.split()}
+# The same of a type of vehicles, by what its fields are.
+_BY_KIND = {"limit": _LIMIT, "node": _NODES, "nodes": _NODES, "flag": _AS_IS, "service": _BY_NODE}
+_OF_TYPE = {key: _BY_KIND.get(kind, _VALUE) for key, kind in KIND_OF.items()}
 # What says where the nodes lie or how far they are apart; one of them is needed.
 _WAYS = ("locations", "matrix", "coordinates", "lonlat")
 _KEYS = ("format", "version", *_WAYS, "speed_kmh", "durations", "metric", *FIELDS)
@@ -382,7 +375,7 @@ def instance_document(
             told[key] = written
     if lonlat is not None:
         del told["places"], told["geographic"]
-    head = {key: told.pop(key) for key in ("name", "variant") if key in told}
+    head: dict[str, Any] = {key: told.pop(key) for key in ("name", "variant") if key in told}
     return {"format": FORMAT, "version": VERSION, **head, **travel, **told}
 
 
@@ -399,25 +392,25 @@ def _windows_document(problem: Problem) -> list[Any]:
 def _vehicle_document(problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
     """What a type says of itself."""
     document: dict[str, Any] = {}
-    for field in fields(Vehicle):
-        value = getattr(vehicle, field.name)
-        if value == field.default:
+    for name, unsaid in UNSAID.items():
+        value = getattr(vehicle, name)
+        if value == unsaid:
             continue
-        if field.name == "capacity" and len(value) == 1:
+        if name == "capacity" and len(value) == 1:
             value = value[0]
-        if field.name == "breaks":
+        if name == "breaks":
             document["breaks"] = [
                 {key: plain_value(getattr(one, key)) for key in ("duration", "windows")}
                 | ({"name": one.name} if one.name else {})
                 for one in value
             ]
-        elif field.name == "service":
+        elif name == "service":
             # A list of couples, as JSON has texts alone for keys.
             document["service"] = [
                 [named_nodes(problem, n), plain_value(takes)] for n, takes in value
             ]
         else:
-            document[field.name] = _OF_TYPE.get(field.name, _VALUE).write(problem, value)
+            document[name] = _OF_TYPE[name].write(problem, value)
     return document
 
 

@@ -13,22 +13,12 @@ from numpy.typing import NDArray
 
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.fleet import UNSAID
 
 # PyVRP's largest value of a matrix, which it gives to arcs that must not be taken.
 _NO_ARC = 2**44
 # Its neutral limits are the largest whole numbers.
 _NO_LIMIT = 2**62
-# What a Vehicle is unless told otherwise.
-_NEUTRAL = {
-    "name": "",
-    "fixed_cost": 0.0,
-    "unit_distance_cost": 1.0,
-    "unit_duration_cost": 0.0,
-    "max_overtime": 0.0,
-    "overtime_cost": 0.0,
-    "forbidden": [],
-    "reload_depots": [],
-}
 
 
 def fields_from_pyvrp(data: Any) -> dict[str, Any]:
@@ -231,10 +221,10 @@ def _vehicle(data: Any, number: int, kind: Any, forbidden: frozenset[int]) -> di
         "unit_duration_cost": float(kind.unit_duration_cost),
         "max_overtime": float(kind.max_overtime),
         "overtime_cost": float(kind.unit_overtime_cost),
-        "forbidden": sorted(forbidden),
-        "reload_depots": [int(depot) for depot in kind.reload_depots],
+        "forbidden": tuple(sorted(forbidden)),
+        "reload_depots": tuple(int(depot) for depot in kind.reload_depots),
     }
-    told = {name: value for name, value in told.items() if value != _NEUTRAL.get(name)}
+    told = {name: value for name, value in told.items() if value != UNSAID[name]}
     if kind.capacity:
         told["capacity"] = kind.capacity[0] if len(kind.capacity) == 1 else list(kind.capacity)
     back_by = min(_limit(kind.tw_late), _limit(end.tw_late))
