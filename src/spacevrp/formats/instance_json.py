@@ -136,9 +136,10 @@ def instance_of(
     """The same of a document that is there already; ``path`` is what messages call it."""
     foreign = foreign_kind(document)
     if foreign is not None:
-        return read_foreign(
-            path, document, foreign, rounding=rounding, variant=variant, time_unit=time_unit
-        )
+        if rounding is not None:
+            held = "applies to coordinates, and the file holds a matrix"
+            raise UnsupportedError(f"{path}: rounding {rounding!r} {held}")
+        return read_foreign(path, foreign, document, variant, time_unit=time_unit)
     if time_unit is not None:
         raise UnsupportedError(
             f'{path}: time_unit {time_unit!r} applies to tables of stops; write "time_unit" into '
