@@ -11,7 +11,7 @@ import numpy as np
 from spacevrp.formats.files import warn
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
-from spacevrp.problems.fleet import UNSAID, Vehicle
+from spacevrp.problems.fleet import UNSAID, Vehicle, group_vehicles
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.relations import present_relations
 from spacevrp.problems.variants import flags_of, parse_variant
@@ -221,15 +221,14 @@ def _types(count: int | None, said: dict[str, Any], depots: tuple[int, ...]) -> 
         return {"vehicles": [Vehicle(count=count, **said)]}
     total = max(len(value) for value in said.values() if isinstance(value, list))
     columns = [value if isinstance(value, list) else [value] * total for value in said.values()]
-    types: dict[tuple[Any, ...], list[int]] = {}
-    for number, row in enumerate(zip(*columns, strict=True), start=1):
-        types.setdefault(row, []).append(number)
-    ids = {_name(numbers): numbers for numbers in types.values()}
-    vehicles = [
-        Vehicle(name=name, count=len(numbers), **dict(zip(said, row, strict=True)))
-        for (row, numbers), name in zip(types.items(), ids, strict=True)
-    ]
-    return {"vehicles": vehicles, "vehicle_ids": ids}
+    rows = (dict(zip(said, row, strict=True)) for row in zip(*columns, strict=True))
+    named = {
+        _name([n + 1 for n in numbers]): (row, numbers) for row, numbers in group_vehicles(rows)
+    }
+    return {
+        "vehicles": [Vehicle(name, len(numbers), **row) for name, (row, numbers) in named.items()],
+        "vehicle_ids": {name: [n + 1 for n in numbers] for name, (_, numbers) in named.items()},
+    }
 
 
 def _name(numbers: list[int]) -> str:

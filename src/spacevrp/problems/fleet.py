@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -402,6 +402,33 @@ def _as_service(
         except ProblemError as error:
             raise error.at("service", node) from None
     return tuple(sorted(resolved.items()))
+
+
+def group_vehicles(vehicles: Iterable[dict[str, Any]]) -> list[tuple[dict[str, Any], list[int]]]:
+    """The types: what the vehicles of one say, and their numbers, counted from 0.
+
+    Vehicles that say the same are of one type.
+    """
+    types: dict[str, tuple[dict[str, Any], list[int]]] = {}
+    for number, said in enumerate(vehicles):
+        types.setdefault(repr(said), (said, []))[1].append(number)
+    return list(types.values())
+
+
+def as_alike(types: Sequence[dict[str, Any]], depots: int) -> dict[str, Any] | None:
+    """Fields of a problem whose vehicles are all alike, from the types that a source has read.
+
+    None where there are several types or depots, or the one says more than every problem can. The
+    ``window`` of its shift stays: it is when the depot is open.
+    """
+    if len(types) != 1 or depots != 1 or types[0].get("end", 0) != types[0].get("start", 0):
+        return None
+    own = {"capacity", "max_length", "window", "open_route", "start", "end", "count", "name"}
+    if not own.issuperset(types[0]):
+        return None
+    renamed = {"open_route": "open_routes", "count": "max_routes"}
+    left_out = ("start", "end", "name")
+    return {renamed.get(k, k): value for k, value in types[0].items() if k not in left_out}
 
 
 def shifts_of(vehicles: Sequence[Vehicle]) -> Array:

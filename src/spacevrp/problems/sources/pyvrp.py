@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
-from spacevrp.problems.fleet import UNSAID
+from spacevrp.problems.fleet import UNSAID, as_alike
 
 # PyVRP's largest value of a matrix, which it gives to arcs that must not be taken.
 _NO_ARC = 2**44
@@ -186,16 +186,12 @@ def _fleet(
         _vehicle(data, number, kind, forbidden[kind.profile])
         for number, kind in enumerate(data.vehicle_types())
     ]
-    if len(vehicles) > 1 or len(data.depots()) > 1:
+    fields = as_alike(vehicles, len(data.depots()))
+    if fields is None:
         return {"vehicles": vehicles}
-    (one,) = vehicles
-    if not {"capacity", "max_length", "count", "name", "window"}.issuperset(one):
-        return {"vehicles": vehicles}
-    # No more than every problem can say; the shift of all is when the depot is open.
-    hours = one.get("window", (0.0, np.inf))
+    hours = fields.pop("window", (0.0, np.inf))
     windows[0] = max(windows[0, 0], hours[0]), min(windows[0, 1], hours[1])
-    plain = {"capacity": one.get("capacity", np.inf), "max_routes": one["count"]}
-    return plain | {name: one[name] for name in ("max_length",) if name in one}
+    return fields
 
 
 def _vehicle(data: Any, number: int, kind: Any, forbidden: frozenset[int]) -> dict[str, Any]:
