@@ -205,6 +205,14 @@ def test_the_program_for_releases_finds_the_search_right() -> None:
     assert run(ROOT / "tests" / "native", "installed.py", "missing").returncode != 0
 
 
+def test_no_source_uses_streams() -> None:
+    """In one installation of Python 3.12 every use of one crashed."""
+    sources = {path: path.read_text() for path in NATIVE.rglob("*.[hc]pp")}
+    assert sources
+    streams = re.compile(r"#include <(\w*stream|iomanip|locale|format)>")
+    assert [path.name for path, text in sources.items() if streams.search(text)] == []
+
+
 def test_nothing_stands_beside_the_sources_that_the_archive_would_miss() -> None:
     suffixes = {path.suffix for path in NATIVE.rglob("[!_]*.*") if path.is_file()}
     assert suffixes <= {".py", ".pyi", ".cpp", ".hpp", ".so", ".pyd"}

@@ -46,7 +46,7 @@ std::vector<std::string> instruction_sets() {
     return names;
 }
 
-Decoders decoders_for(const std::string &instructions) {
+Decoders decoders_for([[maybe_unused]] const std::string &instructions) {
 #ifdef SPACEVRP_WIDER
     if (instructions == "avx512")
         return {avx512::decode, avx512::decode_fleet};
