@@ -259,12 +259,7 @@ def parse_moment(value: object, node: int | None = None) -> tuple[datetime | flo
     if isinstance(value, datetime):
         return value, "datetime"
     if isinstance(value, time) and value.tzinfo is None:
-        since = timedelta(
-            hours=value.hour,
-            minutes=value.minute,
-            seconds=value.second,
-            microseconds=value.microsecond,
-        )
+        since = datetime.combine(date.min, value) - datetime.min
         return since.total_seconds(), "time of day"
     if isinstance(value, str):
         text = value.strip()

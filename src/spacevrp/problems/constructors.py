@@ -28,7 +28,6 @@ from spacevrp.problems.sources import (
     vehicles_from_table,
 )
 from spacevrp.problems.variants import parse_variant
-from spacevrp.problems.vroom_names import as_vehicle_ids
 from spacevrp.problems.warning import UnitWarning, warn
 
 # Compared by identity: where the user says nothing of depots, the declared variant has a say.
@@ -55,7 +54,6 @@ class Constructors(Scales):
         The depot is node 0 unless said otherwise, and none where the declared variant has none.
         """
         cls._refuse_unknown("from_coordinates", features)
-        features["vehicle_ids"] = as_vehicle_ids(features.get("vehicle_ids"))
         if isinstance(metric, str):
             metric = Metric(metric)
         distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
@@ -114,7 +112,6 @@ class Constructors(Scales):
         labels of a pandas frame are ids, and its missing values are missing arcs.
         """
         cls._refuse_unknown("from_matrix", features)
-        features["vehicle_ids"] = as_vehicle_ids(features.get("vehicle_ids"))
         matrix, ids = labelled_matrix("matrix", matrix, features.pop("ids", None))
         durations, ids = labelled_matrix("durations", durations, ids)
         distances = Distances(matrix=matrix, field="matrix")

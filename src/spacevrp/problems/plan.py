@@ -213,24 +213,21 @@ class Plan:
     @cached_property
     def fixed_costs(self) -> float:
         """Paid for vehicles that leave; where prize is maximised, nothing is."""
-        if self.problem.maximise_prize:
-            return 0.0
-        return _total(route.fixed_cost for route in self.routes)
+        return self._paid(route.fixed_cost for route in self.routes)
 
     @cached_property
     def time_costs(self) -> float:
         """Paid for the time of vehicles; where prize is maximised, nothing is."""
-        if self.problem.maximise_prize:
-            return 0.0
-        return _total(route.time_cost for route in self.routes)
+        return self._paid(route.time_cost for route in self.routes)
 
     @cached_property
     def penalties(self) -> float:
         """Paid for customers left out; where prize is maximised, nothing is."""
-        if self.problem.maximise_prize:
-            return 0.0
         paid = (float(self.problem.penalty[node]) for node in self.skipped)
-        return _total(penalty for penalty in paid if math.isfinite(penalty))
+        return self._paid(penalty for penalty in paid if math.isfinite(penalty))
+
+    def _paid(self, costs: Iterable[float]) -> float:
+        return 0.0 if self.problem.maximise_prize else _total(costs)
 
     @cached_property
     def prize(self) -> float:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.relations import has_jobs_beside_pairs
 
 LOAD_DUST = 1e-12
 
@@ -28,44 +27,24 @@ def loads_on_way(
         kept = 0.0
         if on_board is not None and begin == 0:
             kept = sum(float(amounts[node]) for node in on_board if node not in nodes[:end])
-        if problem.pickup is not None or has_jobs_beside_pairs(problem):
-            loads += _mixed_loads(problem, nodes[begin:end], trip, kind, kept)
-        else:
-            loads += _loads_of_trip(problem, trip, kept)
+        loads += _loads_of_trip(problem, nodes[begin:end], trip, kind, kept)
     return loads
 
 
-def _mixed_loads(
+def _loads_of_trip(
     problem: Problem, nodes: tuple[int, ...], demand: list[float], kind: int, kept: float
 ) -> list[float]:
-    """The same where jobs stand beside pairs, or a stop both receives and hands over."""
-    paired = {node for pair in problem.pairs for node in pair}
-    load = most = sum(
-        max(amount, 0.0) for node, amount in zip(nodes, demand, strict=True) if node not in paired
-    )
-    loads = []
+    """The same from one depot to the next, of which ``kept`` stays on board."""
+    if problem.pairs or problem.load_rule == "separate":
+        paired = {node for pair in problem.pairs for node in pair}
+        on_board = zip(nodes, demand, strict=True)
+        load = sum(max(amount, 0.0) for node, amount in on_board if node not in paired)
+    else:
+        load = max(accumulate(demand, initial=0.0))
+    loads, most = [], load
     for node, amount in zip(nodes, demand, strict=True):
         load += float(problem.pickups[node, kind]) - amount
         most = max(most, load)
-        loads.append(kept + (0.0 if abs(load) <= LOAD_DUST * most else load))
-    return loads
-
-
-def _loads_of_trip(problem: Problem, demand: list[float], kept: float) -> list[float]:
-    """The same from one depot to the next, of which ``kept`` stays on board."""
-    if problem.pairs:
-        start = 0.0
-    elif problem.load_rule == "separate":
-        start = sum(max(amount, 0.0) for amount in demand)
-    else:
-        prefix = start = 0.0
-        for amount in demand:
-            prefix += amount
-            start = max(start, prefix)
-    loads = []
-    load = start
-    for amount in demand:
-        load -= amount
         # What is left after adding and taking away the same floats is nothing.
-        loads.append(kept + (0.0 if abs(load) <= LOAD_DUST * start else load))
+        loads.append(kept + (0.0 if abs(load) <= LOAD_DUST * most else load))
     return loads
