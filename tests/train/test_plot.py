@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spacevrp.plots.training import plot_training, read_log
+from spacevrp.plots.measurements import plot_training, read_log
 
 HEADER = "step,gradient_norm,rate_factor,cost/TSP,cost/CVRP,best/TSP,best/CVRP\n"
 

@@ -16,17 +16,13 @@ from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_places
 from spacevrp.problems.scales import Scales
-from spacevrp.problems.sources import (
-    fields_from_data,
-    fields_from_frame,
-    fields_from_ortools,
-    fields_from_pyvrp,
-    fields_from_table,
-    fields_from_vroom,
-    is_table,
-    labelled_matrix,
-    vehicles_from_table,
-)
+from spacevrp.problems.sources import fields_from_data
+from spacevrp.problems.sources.frame import fields_from_frame, labelled_matrix
+from spacevrp.problems.sources.ortools import fields_from_ortools
+from spacevrp.problems.sources.pyvrp import fields_from_pyvrp
+from spacevrp.problems.sources.tables import fields_from_table
+from spacevrp.problems.sources.vehicles import is_table, vehicles_from_table
+from spacevrp.problems.sources.vroom import fields_from_vroom
 from spacevrp.problems.variants import parse_variant
 from spacevrp.problems.warning import UnitWarning, warn
 
