@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from spacevrp.problems.clock import Clock, Moment
+from spacevrp.problems.clock import Clock, Moment, moment_of
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import as_routes, as_vehicles_of, vehicles_of
@@ -74,12 +74,12 @@ class Stop:
     @property
     def arrival(self) -> Moment:
         """When the vehicle gets here."""
-        return self.reached if self.clock is None else self.clock.moment(self.reached)
+        return moment_of(self.clock, self.reached)
 
     @property
     def departure(self) -> Moment:
         """When it goes on, or when the route ends."""
-        return self.left if self.clock is None else self.clock.moment(self.left)
+        return moment_of(self.clock, self.left)
 
     @property
     def late(self) -> float:
@@ -264,6 +264,16 @@ def make_plan(problem: Problem, routes: Iterable[Iterable[int]], cost: float) ->
     visited = {stop.node for route in planned for stop in route.stops}
     skipped = tuple(node for node in problem.customers if node not in visited)
     return Plan(problem, tuple(planned), cost, skipped)
+
+
+def capacities_of(problem: Problem, route: RoutePlan) -> tuple[float, ...]:
+    """What the vehicle of a route carries of every kind of load."""
+    return problem.capacities if route.vehicle is None else route.vehicle.capacities
+
+
+def peaks_of(route: RoutePlan) -> list[float]:
+    """The largest load of every kind on the way."""
+    return [max(loads) for loads in zip(*(stop.loads for stop in route.stops), strict=True)]
 
 
 def node_id(problem: Problem, node: int) -> Hashable:
@@ -454,9 +464,10 @@ def _loads_of_trip(
 ) -> list[float]:
     """The same from one depot to the next, of which ``kept`` stays on board."""
     if problem.pairs or problem.load_rule == "separate":
-        paired = {node for pair in problem.pairs for node in pair}
         on_board = zip(nodes, demand, strict=True)
-        load = sum(max(amount, 0.0) for node, amount in on_board if node not in paired)
+        load = sum(
+            max(amount, 0.0) for node, amount in on_board if node not in problem.paired_customers
+        )
     else:
         load = max(accumulate(demand, initial=0.0))
     loads, most = [], load

@@ -182,10 +182,9 @@ def _check_on_board(problem: Problem, cargo: _Cargo, name: str, kind: int) -> li
     Deliveries outside pairs are on board from the start, what is collected outside pairs stays to
     the end. At one stop the delivery comes before the pickup.
     """
-    paired = {node for pair in problem.pairs for node in pair}
     load = cargo.stays
     for node, demand in zip(cargo.customers, cargo.demand, strict=True):
-        if node not in paired:
+        if node not in problem.paired_customers:
             load += max(demand, 0.0)
     worst_load, worst_node = load, None
     for node, demand in zip(cargo.customers, cargo.demand, strict=True):

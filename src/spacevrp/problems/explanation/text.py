@@ -9,16 +9,10 @@ from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.clock import Moment
 from spacevrp.problems.explanation.changes import Change, Relaxation
 from spacevrp.problems.explanation.insertions import Insertion
-from spacevrp.problems.explanation.remedies import (
-    capacities_of,
-    length_of,
-    max_length_of,
-    missing_legs,
-    peaks_of,
-)
+from spacevrp.problems.explanation.remedies import length_of, max_length_of, missing_legs
 from spacevrp.problems.explanation.routes import Limit, RouteLimits
 from spacevrp.problems.fleet import called, called_break
-from spacevrp.problems.plan import RoutePlan, Stop, make_plan, node_id
+from spacevrp.problems.plan import RoutePlan, Stop, capacities_of, make_plan, node_id, peaks_of
 from spacevrp.problems.plan_text import count, write_moment, write_number, write_span
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation
