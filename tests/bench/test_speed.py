@@ -1,9 +1,10 @@
-"""``spacevrp bench speed``: rows that can be checked, the median repeat, neighbours."""
+"""``spacevrp bench speed``, ``train-step`` and ``serve``: what is timed, resumed and recorded."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ import torch
 
 from spacevrp.bench import neighbours, speed
 from spacevrp.bench.runner import Model, Outcome
+from spacevrp.bench.serving import requests_of
 from spacevrp.bench.speed import SpeedCase
+from spacevrp.bench.train_step import PARTS
 from spacevrp.cli.main import main
 from spacevrp.engines.settings import Seconds
 from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
+from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import SEEN_NAMES
 from spacevrp.solver import Solver
 
@@ -97,3 +101,51 @@ def test_the_whole_command(tiny_weights, tmp_path, monkeypatch):
     assert len(record["load_average"]["end"]) == 3
     # What is done is measured again by the next call.
     assert not (tmp_path / "speed.solved.jsonl").exists()
+
+
+SMALL = ["--size", "4", "--layers", "1", "--repeats", "1", "--device", "cpu"]
+
+
+@pytest.mark.slow
+def test_the_record_of_training_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "record.json"
+    words = ["bench", "train-step", *SMALL, "--batch", "12", "--batch", "24", "-o", str(record)]
+    assert main(words) == 0
+    found = json.loads(record.read_text())
+    assert [row["batch"] for row in found["rows"]] == [12, 24]
+    for row in found["rows"]:
+        assert tuple(row["breakdown"]) == PARTS
+        assert all(value > 0 for value in row["breakdown"].values())
+        assert row["instances_per_second"] == pytest.approx(
+            1000 * row["batch"] / row["step_ms"],
+            rel=1e-2,
+            abs=0.06,  # rounded to a tenth
+        )
+    slow = found["eager_autograd"]
+    assert slow["batch"] == 12
+    assert slow["ratio"] == pytest.approx(slow["step_ms"] / found["rows"][0]["step_ms"], abs=0.01)
+    assert "autograd through the rollout, batch 12" in capsys.readouterr().out
+
+
+def test_requests_can_be_served() -> None:
+    bodies = requests_of(20, 1)
+    assert bodies == requests_of(20, 1)
+    problem = Problem.from_vroom(json.loads(bodies[0]))
+    assert len(problem.customers) == 20
+    assert problem.capacity == 30
+    assert problem.max_routes * 30 >= problem.demand.sum()
+
+
+@pytest.mark.slow
+def test_a_row_is_measured_and_recorded(tmp_path: Path) -> None:
+    pytest.importorskip("starlette", reason="needs the extra serve")
+    command = ["bench", "serve", "--sizes", "4", "--clients", "2", "--seconds", "1s"]
+    command += ["--servers", "spacevrp", "--memory-rows", "1", "-o", str(tmp_path)]
+    assert main(command) == 0
+    rows = json.loads((tmp_path / "serve.json").read_text())["rows"]
+    assert [(row["part"], row["clients"]) for row in rows] == [("load", 2), ("memory", 8)]
+    for row in rows:
+        assert row["requests"] > 0
+        assert row["refused"] == 0
+        assert 0 < row["p50"] <= row["p99"]
+        assert row["memory"] > 0

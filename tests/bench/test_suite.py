@@ -157,11 +157,12 @@ def test_where_another_solver_wins_is_said_plainly() -> None:
 
 
 def test_a_network_that_is_slower_than_the_limit_leaves_no_time(monkeypatch) -> None:
-    def slow(problem: Problem, setting: Setting) -> Solution:
-        time.sleep(0.02)
-        return Solution.judged(problem, [[0, 1, 2, 3, 4, 5, 0]])
+    class Slow:
+        def first_plans(self, problem: Problem) -> list[Solution]:
+            time.sleep(0.02)
+            return [Solution.judged(problem, [[0, 1, 2, 3, 4, 5, 0]])]
 
-    monkeypatch.setattr(suite_methods, "_first_plan", slow)
+    monkeypatch.setattr(suite_methods, "_solver", lambda *loaded: Slow())
     (problem,) = generate("CVRP", 5, 1, 1)
     found = methods()[FROM_NETWORK].solve(Item(problem), Setting(0.01), 1)
     assert (found.plan, found.note) == (None, "the network takes longer")

@@ -86,7 +86,7 @@ def everything() -> World:
     return World([generate(name, 16, 1, 20)[0] for name in VARIANTS], 8)
 
 
-@pytest.mark.parametrize(("choices", "readout"), [(3, 5), (8, 8), (2, None)])
+@pytest.mark.parametrize(("choices", "readout"), [(3, 5), (2, None)])
 def test_plans_of_all_variants_are_those_of_the_slow_twin(everything, choices, readout):
     found = same(*everything.both(choices=choices, readout=readout))
     # Ties apart, which are rare.

@@ -159,20 +159,20 @@ def test_how_often_those_who_wait_are_asked_makes_no_difference(some, monkeypatc
 # --------------------------------------------------------------------------- captured as a graph
 
 
-def test_a_walk_with_its_tensors_in_place_is_the_same(small, monkeypatch):
+def test_a_walk_with_its_tensors_in_place_is_the_same(some, monkeypatch):
     def warmed_up(work):
         for _ in range(2):  # what a capture does before, and has to be undone
             work()
         return work
 
     monkeypatch.setattr(pruned_graph, "capture", warmed_up)
-    plain = small.pruned(10, choices=5)
-    graphed = small.pruned(10, choices=5, kind=GraphedWalk)
+    plain = some.pruned(10, choices=5)
+    graphed = some.pruned(10, choices=5, kind=GraphedWalk)
     assert torch.equal(plain.sequence, graphed.sequence)
     assert torch.equal(plain.cost, graphed.cost)
     drawing = Drawing(torch.Generator())
     with pytest.raises(ValueError, match="expected no drawing"):
-        small.pruned(10, choices=5, kind=GraphedWalk, drawing=drawing)
+        some.pruned(10, choices=5, kind=GraphedWalk, drawing=drawing)
 
 
 @pytest.mark.gpu

@@ -191,10 +191,10 @@ def two_depots(**features: object) -> Problem:
     return Problem.from_coordinates(points, depots=(0, 1), **features)
 
 
-def at_depot(problem: Problem, start: int):
-    """The vehicle back at its depot after serving one customer."""
+def at_depot(problem: Problem, start: int, count: int = 1):
+    """Vehicles back at their depot after serving one customer."""
     environment = Environment(stack([problem], dtype=torch.float64))
-    state = environment.begin(torch.tensor([[start]]))
+    state = environment.begin(torch.full((1, count), start))
     return environment, environment.step(state, state.origin)
 
 
@@ -207,31 +207,23 @@ def test_depots_are_drawn_by_the_odds_of_their_likeliest_customer():
     """Two customers are left: depot 0 is torn between them, depot 1 prefers the second."""
     rows = [list(row) for row in TORN]
     rows[1][2:4] = [0.3, 0.2]
-    environment, state = at_depot(two_depots(), 4)
-    assert int(state.current) == 1
+    environment, state = at_depot(two_depots(), 4, 1000)
+    assert set(state.current.flatten().tolist()) == {1}
     likes = 1 / (1 + math.exp(10 * (math.tanh(-0.3) - math.tanh(-0.2))))
-    numbers = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
+    numbers = (torch.arange(1000, dtype=torch.float64).view(1, -1) + 0.5) / 1000
     # Only the depot is drawn: a node's number of 0 is the first legal node's.
     for temperature in (1.0, 0.5):
         share = 1 / (1 + (likes / (1 - likes)) ** (1 / temperature))  # depot 0 has odds of 1
-        found = [
-            look_ahead(
-                environment,
-                distance_only(rows),
-                state,
-                state.current,
-                Drawn(torch.zeros((1, 1)), None, number.view(1, 1), temperature),
-            )
-            for number in numbers
-        ]
-        moves = torch.cat([one.action.flatten() for one in found])
+        drawn = Drawn(torch.zeros((1, 1000)), None, numbers, temperature)
+        found = look_ahead(environment, distance_only(rows), state, state.current, drawn)
+        moves = found.action.flatten()
         assert set(moves.tolist()) == {0, 2}  # a switch, or a customer from where it is
         assert float((moves == 0).double().mean()) == pytest.approx(share, abs=2e-3)
         # The likeliest single move: the switch, or the customer that depot 1 prefers.
         expected = max(share, (1 - share) * likes)
-        assert float(found[0].likeliest) == pytest.approx(expected)
-        odds = found[0].grounds[0].flatten().exp()
-        assert odds.tolist() == pytest.approx([1.0, likes / (1 - likes)])
+        assert found.likeliest.flatten().tolist() == pytest.approx([expected] * 1000)
+        odds = found.grounds[0].exp()
+        assert odds[0, :, 0].tolist() == pytest.approx([1.0, likes / (1 - likes)])
 
 
 def test_drawn_depots_change_nothing_where_there_is_one_or_no_key(prepared):

@@ -1,4 +1,4 @@
-"""Fleets from end to end: plans that keep every rule, and never beat the proven optimum."""
+"""Fleets and policy heads from end to end: every rule kept, and never below the proven optimum."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from enumeration import best_plan
 
+from spacevrp.generators import generate
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
 from spacevrp.solver import Solver
 
@@ -50,18 +53,47 @@ def test_plans_are_legal_and_never_beat_the_optimum(solver, vehicles, features):
     assert solution.cost <= 1.25 * proven
 
 
-def test_a_batch_mixes_fleets_and_others(solver: Solver) -> None:
-    """Each plan is the one of the instance alone."""
-    fleets = [tiny(SMALL, LARGE), tiny({**LARGE, "count": 3})]
-    plain = [fleets[0].replace(vehicles=None, capacity=9), fleets[1].replace(vehicles=None)]
-    together = solver.solve([fleets[0], plain[0], fleets[1], plain[1]], augment=2)
-    assert all(solution.feasible for solution in together)
-    assert [solution.vehicles is None for solution in together] == [False, True, False, True]
-    assert solver.solve(plain[0], augment=2) == together[1]
+# What is looked at here is the network. What a random model wants is mostly what is near.
+ALONE: dict[str, Any] = {"search": False}
+BASE: dict[str, Any] = {**ALONE, "policy_heads": 0}
+HEADS: dict[str, Any] = {**ALONE, "policy_heads": 50}
 
 
-def test_a_plan_depends_neither_on_the_others_nor_on_the_memory(solver: Solver) -> None:
-    fleets = [tiny(SMALL, LARGE), tiny(SMALL, {**LARGE, "end": 0}, {**LARGE, "name": "third"})]
-    alone = [solver.solve(problem, augment=2) for problem in fleets]
-    assert solver.solve(fleets[::-1], augment=2) == alone[::-1]
-    assert solver.solve(fleets[0], augment=2, batch_memory=1) == alone[0]
+def fleets() -> list[Problem]:
+    plain = generate("CVRP", 12, 4)
+    vehicles = [Vehicle(count=3, capacity=30), Vehicle(count=6, capacity=20)]
+    return [problem.replace(vehicles=vehicles, variant=None) for problem in plain]
+
+
+SETS: dict[str, tuple[list[Problem], dict[str, Any]]] = {
+    "usual": (generate("CVRP", 30, 4), {"starts": 1}),
+    "large": (generate("OCVRPTW", 15, 4), {"candidates": 5}),
+    "fleets": (fleets(), {}),
+}
+
+
+@pytest.mark.parametrize("name", ["usual", "large", pytest.param("fleets", marks=pytest.mark.slow)])
+def test_other_augmentations_find_other_plans_and_the_first_is_as_it_was(solver, name):
+    problems, options = SETS[name]
+    first = solver.solve(problems, augment=1, **options, **HEADS)
+    assert first == solver.solve(problems, augment=1, **options, **BASE)
+    plans = solver.solve(problems, augment=6, **options, **HEADS)
+    assert plans != solver.solve(problems, augment=6, **options, **BASE)
+    for plan, before in zip(plans, first, strict=True):
+        assert plan.feasible
+        assert plan.cost <= before.cost
+
+
+@pytest.mark.slow
+def test_augmentations_are_the_same_however_the_work_is_cut(solver: Solver) -> None:
+    problems, options = SETS["usual"]
+    options = {"augment": 6, **options, **HEADS}
+    together = solver.solve(problems, **options)
+    assert solver.solve(problems, batch_memory=1, **options) == together
+    assert [solver.solve(problem, **options) for problem in problems] == together
+
+
+@pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), "far"])
+def test_their_strength_is_checked(solver: Solver, value: Any) -> None:
+    with pytest.raises(SpacevrpError, match="policy_heads: expected a number"):
+        solver.solve(SETS["usual"][0], policy_heads=value)

@@ -143,7 +143,7 @@ def test_all_variants_in_one_mixed_group(bundled: SpaceModel, as_decoder_tables:
     assert_same_moves(batch.repeat_interleave(2), joined, wanted.tables)
 
 
-@pytest.mark.parametrize("variant", ["CVRP", "ACVRPTW", "PDCVRP", "MDOCVRPB", "ATSP"])
+@pytest.mark.parametrize("variant", ["ACVRPTW", "PDCVRP", "MDOCVRPB"])
 def test_many_augmentations_and_policy_heads(bundled, network_of, as_decoder_tables, variant):
     """More augmentations than customers, more heads than learned ones, several blocks of rows."""
     problems = [generate(variant, size, 1, 3)[0] for size in (40, 8)]

@@ -219,14 +219,25 @@ def attack(seed: int) -> str:
             structure(built, arguments)
             again = model.search(*built, seed=number, iterations=30, threads=2)
             _legal(model, again.routes, again.types, arguments)
+            staged = {"seed": number, "iterations": 60, "tuning": {"staged": 1.0}}
+            crossed = tried(
+                lambda built=built, staged=staged: model.search(
+                    *built, **staged, others=[(routes, types), built]
+                )
+            )
+            if crossed is not None:
+                _legal(model, crossed.routes, crossed.types, arguments)
             for _, _, moved, kinds in model.sample_moves(again.routes, again.types, number, 10):
                 structure((moved, kinds), arguments)
     _attack_options(model, routes, types, rng)
     return told
 
 
-_OPTIONS = ("seconds", "no_gain", "seed", "threads", "callback", "should_stop", "nothing")
-_TUNING = ("hot", "cold", "removed", "longest_string", "blink", "places", "descent", "granularity")
+_OPTIONS = ("seconds", "no_gain", "seed", "threads", "callback", "should_stop", "others", "nothing")
+_TUNING = (
+    *("hot", "cold", "removed", "longest_string", "blink", "places", "descent", "granularity"),
+    *("staged",),
+)
 
 
 def _attack_options(model: Any, routes: Any, types: Any, rng: np.random.Generator) -> None:

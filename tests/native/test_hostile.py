@@ -134,25 +134,17 @@ def test_bad_types_are_refused(types: list[int]) -> None:
         model.evaluate([[1]], types)
 
 
-def test_a_search_without_an_end_is_refused() -> None:
+def test_calls_without_an_end_or_a_method_are_refused() -> None:
+    assert native.core is not None
     model = native_model(build({"capacity"}, 1)).model
     with pytest.raises(ValueError, match="iterations"):
         model.search([], [], seed=1)
-
-
-def test_many_searches_need_as_many_models() -> None:
-    assert native.core is not None
-    model = native_model(build({"capacity"}, 1)).model
+    with pytest.raises(ValueError, match="savings"):
+        model.construct("magic", 1)
     for models, message in (([None], "received None"), ([model, model], "as many")):
         with pytest.raises(ValueError, match=message):
             native.core.search_many(models, [([], [])], seeds=[1], iterations=1)
     assert native.core.search_many([], [], seeds=[], iterations=1, threads=-5) == []
-
-
-def test_an_unknown_construction_is_refused() -> None:
-    model = native_model(build({"capacity"}, 1)).model
-    with pytest.raises(ValueError, match="savings"):
-        model.construct("magic", 1)
 
 
 @pytest.mark.slow

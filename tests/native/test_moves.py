@@ -93,7 +93,7 @@ def test_moves_where_rules_bind(
     if by_points:
         monkeypatch.setattr(search_model, "MATRIX_NODES", 0)
     names: set[str] = set()
-    for seed in range(4):
+    for seed in range(2):
         native = native_model(build(features, seed, 14))
         for plan in some_plans(native, seed):
             names |= check_moves(native, plan, seed, 30)

@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_problems import problems, random_plan
 
-from spacevrp import native
 from spacevrp.generators import generate
-from spacevrp.problems.errors import SpacevrpError, UnsupportedError
+from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS
@@ -36,23 +35,23 @@ def routes_of(plans: list[Solution]) -> list[Any]:
 # ------------------------------------------------------------------------------------- by hand
 
 
-def test_the_best_plan_of_four_customers(four_customers: Build) -> None:
-    """0-1-2-0 and 0-3-4-0 cost 12 + 16; each customer alone costs 6 + 10 + 8 + 16."""
+# Each customer alone; nothing; customers left out; too heavy; one twice; one that ends elsewhere.
+ALONE = [[0, node, 0] for node in (1, 2, 3, 4)]
+STARTS: tuple[Any, ...] = (ALONE, None, [[0, 1, 2, 0]], [[0, 1, 2, 3, 4, 0]])
+STARTS += ([[0, 1, 2, 0], [0, 2, 0]], [[0, 4, 0], [1, 2]])
+
+
+@pytest.mark.parametrize("routes", STARTS)
+def test_the_best_plan_of_four_customers(four_customers: Build, routes: Any) -> None:
+    """0-1-2-0 and 0-3-4-0 cost 12 + 16, whatever the search begins with."""
     problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
-    alone = Solution.judged(problem, [[0, node, 0] for node in (1, 2, 3, 4)])
-    for plan in (alone, None):
-        (found,) = improve([problem], [plan], stop=SHORT)
+    plan = None if routes is None else Solution.judged(problem, routes)
+    (found,) = improve([problem], [plan], stop=SHORT)
+    assert (found.cost, found.feasible) == (28, True)
+    assert found.problem is problem
+    for starts in (["savings"], "usual"):  # constructions alone find it, too
+        (found,) = improve([problem], [plan], stop=Stop(iterations=0), starts=starts)
         assert found.cost == 28
-        assert found.feasible
-        assert found.problem is problem
-
-
-def test_a_customer_left_out_comes_in(four_customers: Build) -> None:
-    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
-    partial = Solution.judged(problem, [[0, 1, 2, 0]])
-    (found,) = improve([problem], [partial], stop=SHORT)
-    assert found.feasible
-    assert found.cost > partial.cost  # fewer left out counts more
 
 
 @pytest.mark.parametrize("begins_empty", [True, False])
@@ -70,28 +69,11 @@ def test_a_route_that_no_customer_pays_for_alone(four_customers: Build, begins_e
     assert found.feasible
 
 
-def test_a_plan_with_broken_rules_is_mended(four_customers: Build) -> None:
-    """The first route is too heavy, and 2 is visited twice."""
-    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
-    for routes in ([[0, 1, 2, 3, 4, 0]], [[0, 1, 2, 0], [0, 2, 0]], [[0, 9 - 5, 0], [1, 2]]):
-        (found,) = improve([problem], [Solution.judged(problem, routes)], stop=SHORT)
-        assert found.feasible
-
-
 def test_a_plan_that_knows_no_problem_is_judged(four_customers: Build) -> None:
     problem = four_customers()
     claimed = Solution(((0, 1, 2, 3, 4, 0),), cost=1.0)  # it costs 22
     (found,) = improve([problem], [claimed], stop=SHORT)
     assert found.cost == 20
-
-
-def test_constructions_to_begin_with(four_customers: Build) -> None:
-    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
-    poor = Solution.judged(problem, [[0, node, 0] for node in (1, 2, 3, 4)])
-    (found,) = improve([problem], [poor], stop=Stop(iterations=0), starts=["savings"])
-    assert found.cost == 28
-    (usual,) = improve([problem], [poor], stop=Stop(iterations=0), starts="usual")
-    assert usual.cost == 28
 
 
 # ------------------------------------------------------------------------------ what is refused
@@ -131,15 +113,6 @@ def test_bad_arguments(four_customers: Build, changes: dict[str, Any], message: 
     given: dict[str, Any] = {"problems": [four_customers()], "plans": [None], "stop": SHORT}
     with pytest.raises(SpacevrpError, match=message):
         improve(**given | changes)
-
-
-def test_without_the_compiled_module(
-    monkeypatch: pytest.MonkeyPatch, four_customers: Build
-) -> None:
-    monkeypatch.setattr(native, "core", None)
-    with pytest.raises(UnsupportedError) as error:
-        improve([four_customers()], [None], stop=SHORT)
-    assert str(error.value) == native.MISSING
 
 
 def test_a_plan_that_the_referee_refuses_is_dropped(

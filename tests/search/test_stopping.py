@@ -164,15 +164,6 @@ def test_the_callback_may_interrupt_the_deadline(count: int, threads: int) -> No
     assert all(plan.is_legal for plan in plans)
 
 
-def test_another_thread_may_interrupt_the_deadline() -> None:
-    deadline = Deadline()
-    timer = threading.Timer(0.1, deadline.interrupt)
-    timer.start()
-    plans = improve(days(), [None], stop=Stop(seconds=_AGES), deadline=deadline)
-    assert plans.interrupted
-    assert plans[0].feasible
-
-
 def test_a_search_in_another_thread() -> None:
     done: list[Solution] = []
     thread = threading.Thread(
@@ -227,27 +218,22 @@ def test_ctrl_c_is_heard_while_other_threads_work(
     assert all(plan.is_legal for plan in plans)
 
 
-def test_ctrl_c_tells_the_deadline_of_the_caller(
-    ctrl_c: Callable[[float], threading.Timer],
+@pytest.mark.parametrize("how", ["Ctrl-C", "a handler of its own", "another thread"])
+def test_the_deadline_of_the_caller_is_interrupted(
+    ctrl_c: Callable[[float], threading.Timer], how: str
 ) -> None:
+    """As ``solve`` with a time does it, the handler may do that itself, and raise nothing."""
     deadline = Deadline()
-    ctrl_c(0.1)
-    improve(days(), [None], stop=Stop(seconds=_AGES), deadline=deadline)
-    assert deadline.interrupted
-
-
-def test_a_handler_of_the_callers_own_is_heeded() -> None:
-    """As ``solve`` with a time does it: the handler interrupts the deadline and raises nothing."""
-    deadline = Deadline()
-    before = signal.signal(signal.SIGINT, lambda *_: deadline.interrupt())
-    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        plans = improve(days(), [None], stop=Stop(seconds=_AGES), deadline=deadline)
-    finally:
-        timer.join()
-        signal.signal(signal.SIGINT, before)
+    if how == "a handler of its own":
+        signal.signal(signal.SIGINT, lambda *_: deadline.interrupt())
+    if how == "another thread":
+        threading.Timer(0.1, deadline.interrupt).start()
+    else:
+        ctrl_c(0.1)
+    plans = improve(days(), [None], stop=Stop(seconds=_AGES), deadline=deadline)
     assert plans.interrupted
+    assert deadline.interrupted
+    assert plans[0].feasible
 
 
 def test_the_compiled_search_raises_what_a_handler_raises(

@@ -56,23 +56,17 @@ def test_a_given_plan_is_compared_by_what_is_expected_of_it() -> None:
     assert (west.feasible, west.cost) == (True, 5)
     found = improve([problem], [west], stop=SHORT)
     assert (found[0].cost, found.expected) == (6, {0: 4})
-
-
-def test_the_best_plan_stays() -> None:
+    # The best plan stays.
     problem = two_ways([0, 1, 0.6, 0.6])
     east = Solution.judged(problem, [[0, 1, 0]])
     found = improve([problem], [east], stop=SHORT)
     assert found[0] is east
     assert found.expected == {0: 4}
-
-
-def test_a_given_plan_that_is_expected_to_fall_short_costs_more() -> None:
-    """Customer 2 alone is enough in truth, at 2 + 1 + 1; by expectation 1 is needed, too: 4 + 1."""
+    # Customer 2 alone is enough in truth, at 2 + 1 + 1; by expectation 1 is needed, too: 4 + 1.
     problem = two_ways([0, 1, 1, 0.6])
     lucky = Solution.judged(problem, [[0, 2, 0]])
     assert (lucky.feasible, lucky.cost, expected_cost(problem, lucky)) == (True, 4, 5)
-    kept = improve([problem], [lucky], stop=Stop(iterations=0))
-    assert kept.expected[0] <= 5
+    assert improve([problem], [lucky], stop=Stop(iterations=0)).expected[0] <= 5
     found = improve([problem], [lucky], stop=SHORT)
     assert (found[0].routes, found.expected) == (((0, 1, 0),), {0: 4})
 

@@ -171,19 +171,13 @@ def test_a_full_disk(serving: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert server.http.get("/health").status_code == 200
 
 
-def test_a_folder_has_one_server(serving: Any, tmp_path: Path) -> None:
-    from spacevrp.problems.errors import SpacevrpError
-    from spacevrp.serve.store import Store
-
-    serving(data=tmp_path)
-    with pytest.raises(SpacevrpError, match="another server"):
-        Store(tmp_path)
-
-
-def test_a_folder_with_something_else_in_it(tmp_path: Path) -> None:
+def test_a_folder_has_one_server_and_nothing_else(serving: Any, tmp_path: Path) -> None:
     from spacevrp.problems.errors import SpacevrpError
     from spacevrp.serve.store import FILE, Store
 
+    serving(data=tmp_path / "own")
+    with pytest.raises(SpacevrpError, match="another server"):
+        Store(tmp_path / "own")
     (tmp_path / FILE).write_bytes(b"no database " * 100)
     with pytest.raises(SpacevrpError, match="cannot hold jobs"):
         Store(tmp_path)

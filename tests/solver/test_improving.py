@@ -35,7 +35,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     def note(problems: Any, plans: Any, **more: Any) -> Improved:
         calls.append({"problems": problems, "plans": plans, **more})
         pairs = zip(problems, plans, strict=True)
-        return Improved(plan or Solution.judged(one, ()) for one, plan in pairs)
+        return Improved(
+            several[0] if several else Solution.judged(one, ()) for one, several in pairs
+        )
 
     monkeypatch.setattr(stage, "improve", note)
     monkeypatch.setattr(native, "core", object())
@@ -48,9 +50,21 @@ def test_all_plans_are_searched_those_of_one_size_together(solver, asked, model)
     assert [call["problems"] for call in asked] == [[*problems[:2], problems[3]], [problems[2]]]
     assert {call["seed"] for call in asked} == {5}
     assert {call["threads"] for call in asked} == {1}
-    assert all(plan.feasible for call in asked for plan in call["plans"])
+    assert all(plan.feasible for call in asked for plans in call["plans"] for plan in plans)
     Solver(model, "cpu", threads=2).run(problems[0], augment=1)
     assert asked[-1]["threads"] == 2
+
+
+def test_a_long_search_begins_with_several_plans(solver, asked):
+    (problem,) = generate("CVRP", 60, 1)
+    solver.run(problem, iterations=100)
+    solver.run(problem, iterations=60_000)
+    short, long = (call["plans"][0] for call in asked)
+    assert len(short) == 1
+    assert len(long) == 8
+    costs = [plan.cost for plan in long]
+    assert costs == sorted(set(costs))
+    assert long == solver.first_plans(problem)
 
 
 @pytest.mark.parametrize("by", [-0.1, 0.1])

@@ -64,7 +64,7 @@ def test_nothing_but_the_networks_rollouts_runs(solver, monkeypatch):
         monkeypatch.setattr(f"spacevrp.solver.{name}", noted)
 
     note("reduce.canonical", lambda problem: problem)
-    note("improve.improve", lambda problems, plans: Improved(plans))
+    note("improve.improve", lambda problems, plans: Improved(several[0] for several in plans))
     monkeypatch.setattr("spacevrp.solver.solver.can_search", lambda problem: True)
     monkeypatch.setattr("spacevrp.native.core", object())
     problems = generate("MDOCVRP", 41, 1)
@@ -147,7 +147,7 @@ def test_the_time_of_the_search_is_not_the_referees(solver, monkeypatch):
     def searched(problems: Any, plans: list[Solution], **options: Any) -> Improved:
         nonlocal now
         now += 100.0 * len(plans)
-        return Improved(plans)
+        return Improved(several[0] for several in plans)
 
     monkeypatch.setattr("spacevrp.solver.improve.improve", searched)
     monkeypatch.setattr("spacevrp.solver.solver.can_search", lambda problem: True)

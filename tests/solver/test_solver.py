@@ -1,9 +1,10 @@
-"""What ``solve`` promises: order, independence, reproducibility, refereed costs."""
+"""What ``solve`` promises: order, independence, reproducibility, refereed costs, any form."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import spacevrp
 from spacevrp.generators import generate
@@ -13,52 +14,75 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
-from spacevrp.solver.selection import select
 
 # What is looked at here is the search of the model.
 pytestmark = pytest.mark.usefixtures("network_alone")
 
 VARIANTS = ("CVRP", "ATSP", "AMDOCVRPBPLTW", "PDTSP", "OP", "SPCTSP", "OPDCVRP", "MDCVRPB")
+# With fewer options than customers, small instances are searched as large ones are.
+WAYS = {"usual": {"augment": 3}, "large": {"augment": 3, "candidates": 3}}
 
 
 @pytest.fixture(scope="module")
 def mixed() -> list[Problem]:
-    """Two instances of every variant above, in two sizes, sizes alternating."""
-    return [
-        problem for name in VARIANTS for size in (10, 12) for problem in generate(name, size, 1)
-    ]
+    """Instances of every variant above in two sizes, and two that have vehicles of two kinds."""
+    sizes = (10, 12)
+    plain = [problem for name in VARIANTS for size in sizes for problem in generate(name, size, 1)]
+    kinds = [{"count": 3, "capacity": 30}, {"capacity": 20, "fixed_cost": 0.5}]
+    fleets = [one.replace(variant=None, vehicles=kinds) for one in generate("CVRP", 9, 2)]
+    return [fleets[0], *plain, fleets[1]]
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def way(request: pytest.FixtureRequest) -> dict[str, int]:
+    return WAYS[request.param]
 
 
 @pytest.fixture(scope="module")
-def mixed_solutions(solver: Solver, mixed: list[Problem]) -> list[Solution]:
-    return solver.solve(mixed, augment=3)
+def mixed_solutions(solver: Solver, mixed: list[Problem], way: dict[str, int]) -> list[Solution]:
+    return solver.solve(mixed, **way)
 
 
 def test_a_mixed_batch_keeps_its_order_and_every_rule(mixed, mixed_solutions):
-
     assert len(mixed_solutions) == len(mixed)
     for problem, solution in zip(mixed, mixed_solutions, strict=True):
-        verdict = judge(problem, solution.routes)
+        verdict = judge(problem, solution.routes, solution.vehicles)
         assert verdict.violations == (), problem.name
         assert solution.cost == verdict.cost
         assert solution.feasible
+        assert (solution.vehicles is None) == (problem.vehicles is None)
 
 
-def test_an_instance_alone_gets_the_same_plan_as_among_others(solver, mixed, mixed_solutions):
+def test_fewer_options_leave_something_out(solver, mixed):
+    assert solver.solve(mixed, **WAYS["large"]) != solver.solve(mixed, **WAYS["usual"])
+
+
+def test_neither_the_others_nor_their_order_matter(solver, mixed, mixed_solutions, way):
     for problem, among_others in zip(mixed, mixed_solutions, strict=True):
-        assert solver.solve(problem, augment=3) == among_others, problem.name
-
-
-def test_the_order_of_the_batch_does_not_matter(solver, mixed, mixed_solutions):
-    assert solver.solve(mixed[::-1], augment=3) == mixed_solutions[::-1]
+        assert solver.solve(problem, **way) == among_others, problem.name
+    assert solver.solve(mixed[::-1], **way) == mixed_solutions[::-1]
 
 
 @pytest.mark.parametrize(
-    ("batch_memory", "count"), [pytest.param(1, 2, marks=pytest.mark.slow), (400_000, 16)]
+    ("batch_memory", "count"),
+    [pytest.param(1, 3, marks=pytest.mark.slow), (400_000, 18)],
 )
-def test_how_the_work_is_cut_does_not_matter(solver, mixed, mixed_solutions, batch_memory, count):
-    some = solver.solve(mixed[:count], augment=3, batch_memory=batch_memory)
+def test_how_the_work_is_cut_does_not_matter(
+    solver, mixed, mixed_solutions, way, batch_memory, count
+):
+    some = solver.solve(mixed[:count], batch_memory=batch_memory, **way)
     assert some == mixed_solutions[:count]
+
+
+@pytest.mark.slow
+def test_how_many_workers_there_are_does_not_matter(
+    solver, mixed, mixed_solutions, way, monkeypatch
+):
+    monkeypatch.setattr("spacevrp.engines.large.workers_for", lambda device: 3)
+    monkeypatch.setattr("spacevrp.engines.large._FEWEST_OF_A_WORKER", 1)
+    before = torch.get_num_threads()
+    assert solver.solve(mixed[:8], **way) == mixed_solutions[:8]
+    assert torch.get_num_threads() == before
 
 
 def test_one_problem_in_one_solution_out(solver: Solver) -> None:
@@ -100,22 +124,6 @@ def test_the_smallest_instances(solver: Solver, augment: int) -> None:
     assert (sorted(plans[1].routes[0]), plans[1].cost) == ([0, 1], 10)
     assert (plans[2].routes, plans[2].cost) == (((0, 1, 0),), 10)
     assert (len(plans[3].routes), plans[3].cost) == (2, 0)
-
-
-def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
-    from spacevrp.inference.construct import Candidate
-
-    problem = Problem.from_coordinates([(0, 0), (3, 0), (3, 4)], demand=[0, 2, 2], capacity=3)
-    overloaded = Candidate(11.0, 0, np.array([0, 1, 2, 0]))
-    legal = Candidate(16.0, 1, np.array([0, 1, 0, 2, 0, 0]))
-    stuck = Candidate(float("inf"), 2, np.array([0, 1, 1]))
-    solution, reason, refused = select(problem, [overloaded, legal, stuck], problem)
-    assert solution is not None
-    assert solution.routes == ((0, 1, 0), (0, 2, 0))
-    assert (solution.cost, reason, refused) == (16.0, "", 1)
-    solution, reason, refused = select(problem, [overloaded, stuck], problem)
-    assert (solution, refused) == (None, 1)
-    assert reason.startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
 
 
 def test_an_attempt_tells_what_failed_and_where_the_time_went(solver: Solver) -> None:
@@ -208,3 +216,40 @@ def test_nobody_has_to_leave_where_nobody_has_to_be_visited(solver: Solver) -> N
     assert busy.routes
     assert busy.cost < 200
     assert (none.routes, none.cost, none.feasible) == ((), 0.0, True)
+
+
+@pytest.fixture(scope="module")
+def bundled() -> Solver:
+    return Solver(device="cpu")
+
+
+def scattered(customers: int, **features: object) -> Problem:
+    places = np.random.default_rng(4).random((customers + 1, 2))
+    return Problem.from_coordinates(places, **features)  # type: ignore[arg-type]
+
+
+def test_without_any_limit_one_route_is_enough(bundled: Solver) -> None:
+    problem = scattered(20)
+    solution = bundled.solve(problem)
+    (route,) = solution.routes
+    assert route[0] == route[-1] == 0
+    assert sorted(route[1:-1]) == list(range(1, 21))
+    # The same places as a tour without a depot: what is solved is that.
+    tour = bundled.solve(Problem(problem.distances))
+    assert solution.cost == pytest.approx(tour.cost)
+
+
+def test_a_capacity_that_cannot_bind_changes_nothing(bundled: Solver) -> None:
+    free = scattered(20, max_length=3.0)
+    roomy = scattered(20, max_length=3.0, demand=[0.0] + [1.0] * 20, capacity=20.0)
+    assert bundled.solve(free).cost == pytest.approx(bundled.solve(roomy).cost)
+
+
+def test_when_the_day_begins_does_not_matter(bundled: Solver) -> None:
+    windows = np.array([[0.0, 4.0]] + [[0.1 * k, 0.1 * k + 1.5] for k in range(12)])
+    demand = [0.0] + [1.0] * 12
+    plans = [
+        bundled.solve(scattered(12, windows=windows + origin, demand=demand, capacity=4.0))
+        for origin in (0.0, 1.7e9)  # a Unix timestamp
+    ]
+    assert plans[1].routes == plans[0].routes

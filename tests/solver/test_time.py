@@ -1,8 +1,9 @@
-"""Calls with a time: who gets how much of it, and that it is a limit."""
+"""Calls with a time: times in words, who gets how much, that it is a limit, and the bar over it."""
 
 from __future__ import annotations
 
 import math
+import re
 import signal
 import warnings
 from collections.abc import Iterator
@@ -17,9 +18,11 @@ from spacevrp.generators import generate
 from spacevrp.problems.deadline import Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.solution import Solution
-from spacevrp.solver import NoPlanError, solver
+from spacevrp.solver import NoPlanError, solver, timebar
+from spacevrp.solver.budget import as_seconds
 from spacevrp.solver.pool import Pool
 from spacevrp.solver.rounds import MOST_AUGMENTATIONS, Round, rounds_in_time
+from spacevrp.solver.timebar import TimeBar
 
 from .conftest import Clock, FakeEngine, alone
 
@@ -257,3 +260,65 @@ def test_a_bad_time_is_found_before_the_weights_are_loaded(monkeypatch):
     monkeypatch.setattr(solver, "Solver", None)
     with pytest.raises(SpacevrpError, match=r"^time: expected a time such as 90s"):
         spacevrp.solve(generate("CVRP", 6, 1)[0], time="5 minutes")
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [(5, 5.0), (0.1, 0.1), ("5s", 5.0), ("0.5", 0.5), ("2m", 120.0), ("1h30m", 5400.0)],
+)
+def test_times_are_numbers_or_words(given: Any, seconds: float) -> None:
+    assert as_seconds(given) == seconds
+
+
+@pytest.mark.parametrize(
+    ("given", "received"),
+    [
+        (0, "0"),
+        (-1.0, "-1.0"),
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+        (True, "True"),
+        (None, "None"),
+        ("0s", "'0s'"),
+        ("soon", "'soon'"),
+        ("5 s", "'5 s'"),
+    ],
+)
+def test_anything_else_is_refused_by_name(given: Any, received: str) -> None:
+    with pytest.raises(SpacevrpError, match=r"^time: expected a time ") as caught:
+        as_seconds(given)
+    assert str(caught.value).endswith(f"received {received}")
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timebar, "_DELAY", 0.0)
+
+
+def shown(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return [line.strip() for line in re.split(r"[\r\n]", capsys.readouterr().err) if line.strip()]
+
+
+def test_it_shows_stage_cost_and_time(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    with TimeBar(Deadline(8.0, clock), "always") as bar:
+        bar.stage("first plan")
+        clock.now += 2.0
+        bar.cost(15.5)
+        clock.now += 100.0  # late; the bar ends where it ends
+        bar.stage("improving")
+    lines = shown(capsys)
+    assert any(line.startswith("first plan |") and " 0.0 of 8 s" in line for line in lines)
+    assert any(
+        line.startswith("first plan, best 15.5 |") and " 2.0 of 8 s" in line for line in lines
+    )
+    assert lines[-1].startswith("improving, best 15.5 |")
+    assert " 8.0 of 8 s" in lines[-1]
+
+
+def test_there_is_none_without_a_terminal(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    for show in (False, True):
+        with TimeBar(Deadline(1.0, clock), show) as bar:
+            assert not bar.visible
+            bar.stage("first plan")
+            bar.cost(1.0)
+    assert capsys.readouterr().err == ""

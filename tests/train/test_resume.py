@@ -1,4 +1,4 @@
-"""A run that was stopped, or killed, goes on as if nothing had happened."""
+"""Checkpoints, and runs that were stopped or killed: they go on as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -59,17 +60,17 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     ],
     ids=["mixed", "one problem a batch", "sizes"],
 )
-def test_ten_and_ten_steps_are_twenty(
+def test_four_and_four_steps_are_eight(
     tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]
 ) -> None:
-    config = tiny(steps=20, **changes)
+    config = tiny(steps=8, **changes)
     whole = quiet(config, tmp_path / "whole")
     with monkeypatch.context() as patch:
-        stop_at(patch, 10)
+        stop_at(patch, 4)
         first = quiet(config, tmp_path / "parts")
-    assert (first.reason, first.step) == ("signal", 10)
+    assert (first.reason, first.step) == ("signal", 4)
     second = quiet(config, tmp_path / "parts", resume=tmp_path / "parts")
-    assert (second.reason, second.step) == ("finished", 20)
+    assert (second.reason, second.step) == ("finished", 8)
     assert_equal_states(whole.checkpoint, second.checkpoint)
 
 
@@ -209,17 +210,17 @@ def test_a_run_cannot_become_another(
 
 
 def test_a_run_cannot_end_before_it_began(tiny: Build, tmp_path: Path) -> None:
-    quiet(tiny(steps=6), tmp_path)
+    quiet(tiny(steps=3), tmp_path)
     kept = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    with pytest.raises(SpacevrpError, match=r"steps: expected at least 6, .* received 4"):
-        quiet(resumed_config(tmp_path, ["steps=4"]), tmp_path, resume=tmp_path)
+    with pytest.raises(SpacevrpError, match=r"steps: expected at least 3, .* received 2"):
+        quiet(resumed_config(tmp_path, ["steps=2"]), tmp_path, resume=tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == kept
 
 
 def test_an_average_that_begins_on_the_way(tiny: Build, tmp_path: Path) -> None:
-    first = quiet(tiny(steps=12, average=0.0), tmp_path)
+    first = quiet(tiny(steps=4, average=0.0), tmp_path)
     _, before = checkpoint.load(first.checkpoint)
-    config = resumed_config(tmp_path, ["average=0.25", "steps=13"])
+    config = resumed_config(tmp_path, ["average=0.25", "steps=5"])
     _, after = checkpoint.load(quiet(config, tmp_path, resume=tmp_path).checkpoint)
     for name, tensor in after["average"].items():
         # One step: a quarter of where it began, three quarters of where the weights are now.
@@ -268,3 +269,89 @@ def test_rounded_moments_are_the_ones_that_live_on(tiny: Build, tmp_path: Path) 
         assert groups["moments"][name].dtype == torch.bfloat16
         assert torch.equal(moment, groups["moments"][name].float())
         assert torch.allclose(moment, before[name], rtol=2**-8)
+
+
+HEADER: dict[str, Any] = {"seconds": 1.5, "config": {"steps": 3}}
+
+
+def groups(value: float = 1.0, count: int = 2, numbers: int = 8) -> dict[str, dict[str, Any]]:
+    return {"weights": {f"w{i}": torch.full((numbers,), value + i) for i in range(count)}}
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    stored = groups() | {"moments": {"m": torch.arange(3).to(torch.bfloat16)}}
+    path = checkpoint.save(tmp_path, 7, stored, HEADER)
+    assert path == tmp_path / "step-000000007"
+    for where in (path, tmp_path):  # the checkpoint itself, or the run's folder
+        header, found = checkpoint.load(where)
+        assert (header["step"], header["seconds"], header["config"]) == (7, 1.5, {"steps": 3})
+        assert set(found) == {"weights", "moments"}
+        for group, tensors in stored.items():
+            for name, tensor in tensors.items():
+                assert torch.equal(found[group][name], tensor)
+                assert found[group][name].dtype == tensor.dtype
+
+
+def test_shards_stay_below_16_megabytes(tmp_path: Path) -> None:
+    path = checkpoint.save(tmp_path, 1, groups(count=7, numbers=1_200_000), HEADER)
+    files = sorted(path.glob("*.safetensors"))
+    assert len(files) == 3  # three tensors of 4.8 MB fit one file
+    assert all(file.stat().st_size < 16_000_000 for file in files)
+    _, found = checkpoint.load(path)
+    assert sorted(found["weights"]) == [f"w{i}" for i in range(7)]
+
+
+def test_the_last_two_are_kept(tmp_path: Path) -> None:
+    for step in (1, 5, 20, 100):
+        checkpoint.save(tmp_path, step, groups(step), HEADER)
+    names = [path.name for path in checkpoint.list_checkpoints(tmp_path)]
+    assert names == ["step-000000020", "step-000000100"]
+    header, found = checkpoint.load(tmp_path)
+    assert header["step"] == 100
+    assert float(found["weights"]["w0"][0]) == 100.0
+
+
+def test_a_partial_folder_is_no_checkpoint(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, 3, groups(), HEADER)
+    for name in (".step-000000009.partial", "step-000000009"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "weights-0.safetensors").write_bytes(b"half of it")
+    assert checkpoint.find(tmp_path) == tmp_path / "step-000000003"
+
+
+def test_a_crash_while_saving_leaves_the_old_one(tmp_path, monkeypatch):
+    checkpoint.save(tmp_path, 3, groups(), HEADER)
+    with monkeypatch.context() as patch:
+
+        def fail(*_: object) -> None:
+            raise OSError("the disk is full")
+
+        patch.setattr(checkpoint, "save_file", fail)
+        with pytest.raises(OSError, match="full"):
+            checkpoint.save(tmp_path, 4, groups(), HEADER)
+    assert checkpoint.find(tmp_path) == tmp_path / "step-000000003"
+    checkpoint.save(tmp_path, 4, groups(), HEADER)
+    assert checkpoint.find(tmp_path) == tmp_path / "step-000000004"
+    assert not list(tmp_path.glob(".*"))  # nothing is left lying about
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("header.json", "{", "header.json: expected JSON"),
+        ("header.json", "[]", "step: missing or of the wrong type"),
+        ("header.json", '{"step": 1, "seconds": 2, "files": {}}', "config: missing"),
+        ("weights-0.safetensors", "no tensors", "not a complete checkpoint"),
+        ("weights-0.safetensors", None, "not a complete checkpoint"),
+    ],
+)
+def test_a_broken_checkpoint_is_named(
+    tmp_path: Path, name: str, text: str | None, message: str
+) -> None:
+    path = checkpoint.save(tmp_path, 1, groups(), HEADER)
+    if text is None:
+        (path / name).unlink()
+    else:
+        (path / name).write_text(text)
+    with pytest.raises(SpacevrpError, match=message):
+        checkpoint.load(path)

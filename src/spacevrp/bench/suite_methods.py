@@ -158,27 +158,22 @@ def _by_protocol(name: str, problem: Problem, setting: Setting, seed: int) -> Fo
     return Found.of(plan, began)
 
 
-def _first_plan(problem: Problem, setting: Setting) -> Solution:
-    solver = _solver(setting.device, setting.weights)
-    (plan,) = solver.run([problem], protocol="network").results
-    return plan
-
-
 def _search(
     starts: tuple[str, ...] | None, network: bool, problem: Problem, setting: Setting, seed: int
 ) -> Found:
     """The compiled search, from the network's plan or from the better of what ``starts`` make."""
     from spacevrp.search import Stop, improve
 
+    solver = _solver(setting.device, setting.weights) if network else None
     began = time.perf_counter()
-    plan = _first_plan(problem, setting) if network else None
+    plans = None if solver is None else solver.first_plans(problem)
     spent = time.perf_counter() - began
     limits: dict[str, Any] = {"stop": Stop(seconds=setting.seconds)}
     if setting.whole:
         if spent >= setting.seconds:
             return Found(None, spent, note="the network takes longer")
         limits = {"stop": Stop(), "deadline": Deadline(setting.seconds - spent)}
-    improved = improve([problem], [plan], starts=starts, seed=seed, threads=1, **limits)
+    improved = improve([problem], [plans], starts=starts, seed=seed, threads=1, **limits)
     done = [run.iterations for run in improved.runs if run is not None]
     return Found.of(improved[0], began, sum(done) if done else None)
 
@@ -217,7 +212,9 @@ def _oracle(name: str, *, warm: bool = False) -> Method:
         problem = item.given or item.problem
         if reason := _too_large(problem.size):
             return Found(None, 0.0, note=reason)
-        start = _first_plan(problem, setting).routes if warm else None
+        solver = _solver(setting.device, setting.weights) if warm else None
+        plans = [] if solver is None else solver.first_plans(problem)
+        start = plans[0].routes if plans else None
         began = time.perf_counter()
         try:
             result = oracle.solve(problem, setting.seconds, seed, start)

@@ -77,7 +77,7 @@ def notes_of(rows: Sequence[Row], suite: Suite) -> str:
         scope="the whole call" if suite.whole else "the search alone",
         but=", but for rows that say so" if any(row.note for row in rows) else "",
         best=f"that of {stored}, or {'else ' * suite.fixed}of these runs",
-        theirs=_READERS if suite.public else "",
+        theirs=_READERS if suite.public and suite.whole else "",
     )
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from spacevrp.bench import paper, references
-from spacevrp.bench.sets import judged_cost
+from spacevrp.bench.sets import TestSet, judged_cost, read_set
 from spacevrp.bench.suite_days import build_day
 from spacevrp.bench.suite_methods import (
     FROM_INSERTION,
@@ -145,6 +145,27 @@ def _files(
         yield Instance(class_of(path), path.stem, _count_customers(path), load)
 
 
+def _batch(file: str, args: argparse.Namespace) -> Iterator[Instance]:
+    """The first instances of a public batch below the folder ``--data``."""
+    path = _data_of(args) / file
+    held = _read_batch(path)
+    for index, problem in enumerate(held.problems[: args.count]):
+        customers = len(problem.customers)
+        yield Instance(
+            path.stem, f"{path.stem}-{index}", customers, partial(_in_batch, path, index)
+        )
+
+
+@lru_cache(maxsize=1)
+def _read_batch(path: Path) -> TestSet:
+    return read_set(path)
+
+
+def _in_batch(path: Path, index: int) -> Item:
+    held, known = _read_batch(path), _read_batch(path).best[index]
+    return Item(held.problems[index], None if known is None else known.cost)
+
+
 @lru_cache(maxsize=2)
 def read_file(path: Path) -> Item:
     """The instance, with its best known cost."""
@@ -219,11 +240,12 @@ SUITES: dict[str, Suite] = {
     "cvrplib": _public("CVRPLIB, X and XXL", "cvrplib/*.vrp", _cvrplib_class),
     "first-plans": Suite(
         "From first plans, the search alone",
-        partial(_generated, [("CVRP", 100)]),
+        partial(_batch, "uniform100/CVRP.npz"),
         ("0.01", "0.1", "1", "5"),
         _each(FROM_NETWORK, FROM_SAVINGS, PYVRP),
         count=100,
         whole=False,
+        public=True,
     ),
     "equal-time": Suite(
         "Whole calls at equal time",

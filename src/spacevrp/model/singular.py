@@ -124,7 +124,9 @@ def _orthogonal_columns(columns: Tensor) -> tuple[Tensor, Tensor]:
         product = (columns * other).sum(dim=1)
         # The first of two gets the longer column; its partner turns the other way.
         ahead = torch.sign(partner - place)  # 0 for a column that has none
-        twice = torch.atan2(2 * product, ahead * (square - square[:, partner]))
+        longer = square - square[:, partner]
+        # Never -0: both must find the same angle where the two are orthogonal and as long.
+        twice = torch.atan2(2 * product, torch.where(ahead < 0, -longer, longer) + 0.0)
         angle = 0.5 * ahead * twice
         columns = columns * angle.cos().unsqueeze(1) + other * angle.sin().unsqueeze(1)
     return columns, columns.square().sum(dim=1).sqrt()

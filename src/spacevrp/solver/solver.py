@@ -30,6 +30,7 @@ from spacevrp.solver.budget import as_deadline
 from spacevrp.solver.construct import Construct
 from spacevrp.solver.effort import (
     BY_DESIGN,
+    MOST_ITERATIONS,
     can_search,
     is_small,
     pays_network,
@@ -232,6 +233,20 @@ class Solver:
                     with call.stage("improve"):
                         call.improve.run(stuck, call.pool.working)
             return call.judge(explain)
+
+    def first_plans(self, problem: AnyProblem) -> list[Solution]:
+        """The network's plans that a long search for a problem begins with, the best first.
+
+        To compare searches from the same plans; :func:`spacevrp.search.improve` takes them. Empty
+        where the network has no feasible one.
+        """
+        problems, _ = as_problems(problem)
+        params = SolveParams(iterations=MOST_ITERATIONS)
+        call = Call(self.engine, problems, params, NEVER, {}, None, False)
+        with self.engine.at_work():
+            call.construct.run([0])
+        plan = call.pool.of(0)
+        return [] if plan is None or not plan.feasible else [plan, *call.pool.others(0)]
 
     def _engine_for(self, protocol: Protocol) -> Engine:
         """With the weights of a protocol, where the caller named none."""
