@@ -11,10 +11,8 @@ import pytest
 pytest.importorskip("matplotlib", reason="plots are an extra")
 
 from spacevrp.cli.main import main
-from spacevrp.plots.frontier import plot_frontier
-from spacevrp.plots.gaps import plot_gaps
+from spacevrp.plots.measurements import pairs, plot_frontier, plot_gaps, plot_symmetry
 from spacevrp.plots.records import read_gap_rows
-from spacevrp.plots.symmetry import pairs, plot_symmetry
 from spacevrp.problems.errors import FormatError
 
 

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from spacevrp.model.weights import load_weights
-from spacevrp.plots.training import plot_training, read_log
+from spacevrp.plots.measurements import plot_training, read_log
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig

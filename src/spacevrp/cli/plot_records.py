@@ -63,30 +63,30 @@ class RecordPlot:
 
 
 def _training(args: argparse.Namespace) -> Draw:
-    from spacevrp.plots.training import plot_training, read_log
+    from spacevrp.plots.measurements import plot_training, read_log
 
     return partial(plot_training, read_log(args.record))
 
 
 def _gaps(args: argparse.Namespace) -> Draw:
-    from spacevrp.plots.gaps import plot_gaps
+    from spacevrp.plots.measurements import plot_gaps
     from spacevrp.plots.records import read_gap_rows
 
     return partial(plot_gaps, read_gap_rows(args.record), args.gap)
 
 
 def _symmetry(args: argparse.Namespace) -> Draw:
+    from spacevrp.plots.measurements import plot_symmetry
     from spacevrp.plots.records import read_gap_rows
-    from spacevrp.plots.symmetry import plot_symmetry
 
     return partial(plot_symmetry, read_gap_rows(args.record), args.gap)
 
 
 def _frontier(args: argparse.Namespace) -> Draw:
-    from spacevrp.plots.frontier import FIELDS, plot_frontier
+    from spacevrp.plots.measurements import FRONTIER_FIELDS, plot_frontier
     from spacevrp.plots.records import read_rows
 
-    rows = read_rows(args.record, FIELDS, "the record of spacevrp bench suite")
+    rows = read_rows(args.record, FRONTIER_FIELDS, "the record of spacevrp bench suite")
     return partial(plot_frontier, rows)
 
 

@@ -14,53 +14,31 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from spacevrp.formats.cordeau import read_cordeau
-from spacevrp.formats.csv_table import read_csv, read_vehicles
-from spacevrp.formats.files import FormatWarning, fail, read_head, sniff
-from spacevrp.formats.instance_json import read_json, write_json
-from spacevrp.formats.npz import load_arrays, read_npz, write_npz
-from spacevrp.formats.solomon import read_lilim, read_solomon, write_text
-from spacevrp.formats.solutions import (
-    SolutionFile,
-    SolvedInstance,
-    read_solution,
-    routes_from_sol,
-    solution_json,
-    write_solution,
-)
-from spacevrp.formats.vrplib import read_vrplib
-from spacevrp.formats.vrplib_writing import write_vrplib
+from spacevrp.formats.cordeau import read_cordeau as read_cordeau
+from spacevrp.formats.csv_table import read_csv as read_csv
+from spacevrp.formats.csv_table import read_vehicles as read_vehicles
+from spacevrp.formats.files import FormatWarning as FormatWarning
+from spacevrp.formats.files import fail, read_head, sniff
+from spacevrp.formats.instance_json import read_json as read_json
+from spacevrp.formats.instance_json import write_json as write_json
+from spacevrp.formats.npz import load_arrays as load_arrays
+from spacevrp.formats.npz import read_npz as read_npz
+from spacevrp.formats.npz import write_npz as write_npz
+from spacevrp.formats.solomon import read_lilim as read_lilim
+from spacevrp.formats.solomon import read_solomon as read_solomon
+from spacevrp.formats.solomon import write_text as write_text
+from spacevrp.formats.solutions import SolutionFile as SolutionFile
+from spacevrp.formats.solutions import SolvedInstance as SolvedInstance
+from spacevrp.formats.solutions import read_solution as read_solution
+from spacevrp.formats.solutions import routes_from_sol as routes_from_sol
+from spacevrp.formats.solutions import solution_json as solution_json
+from spacevrp.formats.solutions import write_solution as write_solution
+from spacevrp.formats.vrplib import read_vrplib as read_vrplib
+from spacevrp.formats.vrplib_writing import write_vrplib as write_vrplib
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
-from spacevrp.problems.plan_documents import solution_document
-from spacevrp.problems.plan_sol import solution_sol
+from spacevrp.problems.plan_documents import solution_document as solution_document
+from spacevrp.problems.plan_sol import solution_sol as solution_sol
 from spacevrp.problems.problem import Problem
-
-__all__ = [
-    "FormatWarning",
-    "SolutionFile",
-    "SolvedInstance",
-    "load_arrays",
-    "read",
-    "read_cordeau",
-    "read_csv",
-    "read_json",
-    "read_lilim",
-    "read_npz",
-    "read_solomon",
-    "read_solution",
-    "read_vehicles",
-    "read_vrplib",
-    "routes_from_sol",
-    "solution_document",
-    "solution_json",
-    "solution_sol",
-    "write",
-    "write_json",
-    "write_npz",
-    "write_solution",
-    "write_text",
-    "write_vrplib",
-]
 
 _FORMAT_OF_SUFFIX = {
     ".npz": "npz",

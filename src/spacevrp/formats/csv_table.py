@@ -22,7 +22,7 @@ from spacevrp.formats.files import fail, read_text, shown, unreadable
 from spacevrp.formats.foreign import read_foreign, relaying_warnings
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.sources import vehicles_from_table
+from spacevrp.problems.sources.vehicles import vehicles_from_table
 
 VEHICLES = "vehicles"
 _LARGEST = 512 * 2**20  # bytes, unpacked

@@ -153,7 +153,7 @@ def write_text(path: str | Path, problem: Problem) -> None:
     limit: a vehicle for every customer stands for these.
     """
     path = Path(path)
-    paired = {node for pair in problem.pairs for node in pair}
+    paired = problem.paired_customers
     usual = PAIR_ROUNDING if paired else ROUNDING
     metric = problem.distances.metric
     refuse_unheld(

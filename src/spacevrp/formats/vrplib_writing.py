@@ -45,7 +45,7 @@ def _others(problem: Problem) -> dict[str, bool]:
     timed = problem.inferred_features.time_windows
     grouped = {node for group in problem.groups for node in group.nodes}
     penalty = problem.penalty[[node for node in problem.customers if node not in grouped]]
-    paired = {node for pair in problem.pairs for node in pair}
+    paired = problem.paired_customers
     required = all(group.required for group in problem.groups)
     return {
         "groups of which none need be served": not required,

@@ -3,30 +3,16 @@
 Every plan they find is judged by the referee, and its cost is the referee's.
 """
 
-from spacevrp.oracles.base import MissingSolverError, OracleDisagreement, OracleResult, SolverOracle
-from spacevrp.oracles.choice import (
-    APPROXIMATE,
-    AUTO,
-    BY_STRENGTH,
-    ORACLES,
-    choose_oracle,
-    make_oracle,
-    strongest,
-)
-from spacevrp.oracles.pool import Failure, solve_many
-
-__all__ = [
-    "APPROXIMATE",
-    "AUTO",
-    "BY_STRENGTH",
-    "ORACLES",
-    "Failure",
-    "MissingSolverError",
-    "OracleDisagreement",
-    "OracleResult",
-    "SolverOracle",
-    "choose_oracle",
-    "make_oracle",
-    "solve_many",
-    "strongest",
-]
+from spacevrp.oracles.base import MissingSolverError as MissingSolverError
+from spacevrp.oracles.base import OracleDisagreement as OracleDisagreement
+from spacevrp.oracles.base import OracleResult as OracleResult
+from spacevrp.oracles.base import SolverOracle as SolverOracle
+from spacevrp.oracles.choice import APPROXIMATE as APPROXIMATE
+from spacevrp.oracles.choice import AUTO as AUTO
+from spacevrp.oracles.choice import BY_STRENGTH as BY_STRENGTH
+from spacevrp.oracles.choice import ORACLES as ORACLES
+from spacevrp.oracles.choice import choose_oracle as choose_oracle
+from spacevrp.oracles.choice import make_oracle as make_oracle
+from spacevrp.oracles.choice import strongest as strongest
+from spacevrp.oracles.pool import Failure as Failure
+from spacevrp.oracles.pool import solve_many as solve_many

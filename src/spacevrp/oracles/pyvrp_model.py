@@ -55,8 +55,7 @@ class Model:
         prizes = prizes * fleet.cost_factor
         if problem.maximise_prize and whole.prize is not None:
             prizes = whole.prize * weight
-        paired = {node for pair in problem.pairs for node in pair}
-        nodes = [node for node in whole.stops if node not in paired]
+        nodes = [node for node in whole.stops if node not in problem.paired_customers]
         number_of = {node: number for number, node in enumerate(nodes)}
         group_of = {node: k for k, group in enumerate(problem.groups) for node in group.nodes}
         groups = [

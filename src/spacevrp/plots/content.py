@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spacevrp.problems.explanation import is_missing_visit
-from spacevrp.problems.plan import RoutePlan
-from spacevrp.problems.plan_text import count, write_number
+from spacevrp.problems.plan import RoutePlan, capacities_of, peaks_of
+from spacevrp.problems.plan_text import count, write_number, write_worth
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 
@@ -66,16 +66,14 @@ def dashes_of(position: int) -> tuple[float, ...]:
 
 def looks_of(solution: Solution) -> list[RouteLook]:
     """How each route of the plan is drawn, in its order."""
-    return [_look(solution, position, route) for position, route in enumerate(_routes(solution))]
+    return [_look(solution, position, route) for position, route in enumerate(solution.plan.routes)]
 
 
 def _look(solution: Solution, position: int, route: RoutePlan) -> RouteLook:
     problem = solution.plan.problem
-    capacities = problem.capacities if route.vehicle is None else route.vehicle.capacities
-    peaks = [max(stop.loads[kind] for stop in route.stops) for kind in range(len(capacities))]
     load = " + ".join(
         write_number(peak) if math.isinf(limit) else f"{write_number(peak)}/{write_number(limit)}"
-        for peak, limit in zip(peaks, capacities, strict=True)
+        for peak, limit in zip(peaks_of(route), capacities_of(problem, route), strict=True)
     )
     vehicle = ""
     if route.vehicle is not None:
@@ -99,10 +97,6 @@ def _write_cost(cost: float) -> str:
     return f"{cost:.0f}" if abs(cost) >= 1000 else f"{cost:.4g}"
 
 
-def _routes(solution: Solution) -> Sequence[RoutePlan]:
-    return solution.plan.routes
-
-
 def short(name: object) -> str:
     """A name that fits into a picture."""
     text = str(name)
@@ -116,9 +110,8 @@ def headline(problem: Problem, solution: Solution | None = None) -> str:
     if problem.name:
         parts.insert(0, short(problem.name))
     if solution is not None:
-        parts.append(count(len(_routes(solution)), "route"))
-        worth = -solution.cost if problem.maximise_prize else solution.cost
-        parts.append(f"{'prize' if problem.maximise_prize else 'cost'} {write_number(worth)}")
+        parts.append(count(len(solution.plan.routes), "route"))
+        parts.append(write_worth(problem, solution.cost))
     return "  ·  ".join(parts)
 
 
@@ -141,11 +134,8 @@ def verdict(solution: Solution) -> list[str]:
             f"partial: prize {write_number(solution.plan.prize)} of at least "
             f"{write_number(problem.min_prize)}"
         )
-    broken = (
-        []
-        if solution.is_legal
-        else [violation for violation in solution.violations if not is_missing_visit(violation)]
-    )
+    others = [violation for violation in solution.violations if not is_missing_visit(violation)]
+    broken = [] if solution.is_legal else others
     lines += [f"breaks a rule: {violation.message}" for violation in broken[:_MOST_RULES]]
     if len(broken) > _MOST_RULES:
         codes = sorted({violation.code for violation in broken[_MOST_RULES:]})

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from spacevrp.plots.charts import LANE, LETTER, TALLEST, WIDTH, count_lanes, finish, lanes, new_axes
 from spacevrp.plots.content import RouteLook, looks_of, short, unserved_nodes
-from spacevrp.plots.lanes import LANE, LETTER, TALLEST, WIDTH, count_lanes, finish, lanes, new_axes
 from spacevrp.plots.style import INK, RED
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError

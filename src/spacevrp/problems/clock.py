@@ -116,9 +116,14 @@ class Clock:
         return f"times are in {self.unit} after {start}"
 
 
+def moment_of(clock: Clock | None, number: float) -> Moment:
+    """A time as the user has it: a moment by the clock, or the number where there is none."""
+    return number if clock is None else clock.moment(number)
+
+
 def told(clock: Clock | None, number: float) -> str:
     """A time as the user would write it, for messages."""
-    moment = number if clock is None else clock.moment(number)
+    moment = moment_of(clock, number)
     if isinstance(moment, datetime):
         return write_iso(moment)
     return f"{moment:g}" if isinstance(moment, float) else str(moment)
@@ -259,12 +264,7 @@ def parse_moment(value: object, node: int | None = None) -> tuple[datetime | flo
     if isinstance(value, datetime):
         return value, "datetime"
     if isinstance(value, time) and value.tzinfo is None:
-        since = timedelta(
-            hours=value.hour,
-            minutes=value.minute,
-            seconds=value.second,
-            microseconds=value.microsecond,
-        )
+        since = datetime.combine(date.min, value) - datetime.min
         return since.total_seconds(), "time of day"
     if isinstance(value, str):
         text = value.strip()

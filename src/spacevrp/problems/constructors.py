@@ -16,19 +16,14 @@ from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_places
 from spacevrp.problems.scales import Scales
-from spacevrp.problems.sources import (
-    fields_from_data,
-    fields_from_frame,
-    fields_from_ortools,
-    fields_from_pyvrp,
-    fields_from_table,
-    fields_from_vroom,
-    is_table,
-    labelled_matrix,
-    vehicles_from_table,
-)
+from spacevrp.problems.sources import fields_from_data
+from spacevrp.problems.sources.frame import fields_from_frame, labelled_matrix
+from spacevrp.problems.sources.ortools import fields_from_ortools
+from spacevrp.problems.sources.pyvrp import fields_from_pyvrp
+from spacevrp.problems.sources.tables import fields_from_table
+from spacevrp.problems.sources.vehicles import is_table, vehicles_from_table
+from spacevrp.problems.sources.vroom import fields_from_vroom
 from spacevrp.problems.variants import parse_variant
-from spacevrp.problems.vroom_names import as_vehicle_ids
 from spacevrp.problems.warning import UnitWarning, warn
 
 # Compared by identity: where the user says nothing of depots, the declared variant has a say.
@@ -55,7 +50,6 @@ class Constructors(Scales):
         The depot is node 0 unless said otherwise, and none where the declared variant has none.
         """
         cls._refuse_unknown("from_coordinates", features)
-        features["vehicle_ids"] = as_vehicle_ids(features.get("vehicle_ids"))
         if isinstance(metric, str):
             metric = Metric(metric)
         distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
@@ -114,7 +108,6 @@ class Constructors(Scales):
         labels of a pandas frame are ids, and its missing values are missing arcs.
         """
         cls._refuse_unknown("from_matrix", features)
-        features["vehicle_ids"] = as_vehicle_ids(features.get("vehicle_ids"))
         matrix, ids = labelled_matrix("matrix", matrix, features.pop("ids", None))
         durations, ids = labelled_matrix("durations", durations, ids)
         distances = Distances(matrix=matrix, field="matrix")

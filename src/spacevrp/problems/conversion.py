@@ -7,6 +7,7 @@ NumPy and Python convert too willingly for this purpose: ``float("5")``, ``float
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from reprlib import Repr
 from typing import Any
 
@@ -207,8 +208,8 @@ def as_pairs(pairs: object) -> tuple[tuple[int, int], ...]:
 
 
 def as_list(field: str, values: object, expected: str) -> list[object]:
-    """The entries of a list, tuple or array; a text has none."""
-    if not isinstance(values, str | bytes):
+    """The entries of a list, tuple or array; a text has none, and those of a table no order."""
+    if not isinstance(values, str | bytes | Mapping):
         try:
             return list(values)  # type: ignore[call-overload, no-any-return]
         except _REFUSALS:

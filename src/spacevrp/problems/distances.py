@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,21 +70,17 @@ class Metric:
                 along *= along
                 across += along
                 raw = np.sqrt(across / 10.0 if self.geometry == "att" else across)
-        return _round(raw, self.rounding)
+        return _ROUNDED[self.rounding](raw)
 
 
-def _round(values: Array, rounding: str) -> Array:
-    if rounding == "nearest":
-        return np.floor(values + 0.5)
-    if rounding == "up":
-        return np.ceil(values)
-    if rounding == "down":
-        return np.floor(values)
-    if rounding == "one-decimal":
-        return np.floor(values * 10.0) / 10.0
-    if rounding == "three-decimals":
-        return np.floor(values * 1000.0 + 0.5) / 1000.0
-    return values
+_ROUNDED: dict[str, Callable[[Array], Array]] = {
+    "none": lambda values: values,
+    "nearest": lambda values: np.floor(values + 0.5),
+    "up": np.ceil,
+    "down": np.floor,
+    "one-decimal": lambda values: np.floor(values * 10.0) / 10.0,
+    "three-decimals": lambda values: np.floor(values * 1000.0 + 0.5) / 1000.0,
+}
 
 
 def _geo(origin: Array, target: Array) -> Array:

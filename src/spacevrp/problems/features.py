@@ -5,16 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 ATTRIBUTE_NAMES = (
-    "demand",
-    "prize",
-    "penalty",
-    "time",
-    "depot",
-    "pickup",
-    "backhaul",
-    "delivery",
-    "sub-routes",
-    "open",
+    *("demand", "prize", "penalty", "time", "depot"),
+    *("pickup", "backhaul", "delivery", "sub-routes", "open"),
 )
 
 

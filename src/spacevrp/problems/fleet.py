@@ -21,7 +21,7 @@ from spacevrp.problems.conversion import (
 )
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.keywords import refuse_keys, refuse_not_modelled
-from spacevrp.problems.labels import resolve_nodes
+from spacevrp.problems.labels import as_nodes, resolve_nodes
 
 
 @dataclass(frozen=True)
@@ -343,18 +343,7 @@ def _as_vehicle(
         return as_whole(field, resolve_nodes(value, ids, field), "a node's number or id")
 
     def nodes(field: str, value: Any) -> tuple[int, ...]:
-        values = plain_array(value)
-        if isinstance(values, np.ndarray):
-            values = values.tolist()
-        if isinstance(values, set | frozenset):
-            values = sorted(values, key=str)
-        if isinstance(values, int | str):
-            values = (values,)
-        expected = "numbers or ids of nodes"
-        if not isinstance(values, Sequence):
-            raise ProblemError(field, expected, show(values))
-        resolved = resolve_nodes(list(values), ids, field)
-        return tuple(as_whole(field, one, expected) for one in resolved)
+        return as_nodes(field, (value,) if isinstance(value, int | str) else value, ids)
 
     def whole(field: str, value: Any) -> int:
         return as_whole(field, value, "a whole number, or None")

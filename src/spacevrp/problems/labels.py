@@ -13,6 +13,8 @@ from spacevrp.problems.conversion import (
     Array,
     NodeNumber,
     as_array,
+    as_list,
+    as_whole,
     plain_array,
     refuse_nodes,
     show,
@@ -81,6 +83,15 @@ def resolve_nodes(nodes: Any, ids: Sequence[Hashable] | None, field: str, depth:
     :class:`NodeNumber` is what it says, whatever the ids are.
     """
     return _resolve(nodes, _Names(ids), field, depth)
+
+
+def as_nodes(field: str, nodes: Any, ids: Sequence[Hashable] | None) -> tuple[int, ...]:
+    """Several nodes, by their numbers or ids; a set has them in the order of their names."""
+    expected = "numbers or ids of nodes"
+    if isinstance(nodes, set | frozenset):
+        nodes = sorted(nodes, key=str)
+    listed = as_list(field, resolve_nodes(nodes, ids, field), expected)
+    return tuple(as_whole(field, one, expected) for one in listed)
 
 
 class _Names:

@@ -197,32 +197,27 @@ def _as_gaps(closed: Any, size: int) -> tuple[Gap, ...]:
 def read_vehicle_moments(reading: Reading, vehicles: tuple[Vehicle, ...]) -> tuple[Vehicle, ...]:
     """The types with their shifts, latest starts and breaks as numbers."""
 
-    def of_type(error: ProblemError, row: int) -> ProblemError:
-        return blame_vehicle(error.at("window"), row, vehicles[row].name)
+    def read(field: str, rows: list[Any]) -> list[tuple[float, float]]:
+        return reading.read(
+            f"vehicles, {field}",
+            rows,
+            lambda error, row: blame_vehicle(error.at(field), row, vehicles[row].name),
+        )
 
-    rows = [NO_WINDOW if v.window is None else plain_array(v.window) for v in vehicles]
-    shifts = reading.read("vehicles, window", rows, of_type)
+    windows = [NO_WINDOW if v.window is None else plain_array(v.window) for v in vehicles]
     resolved = [
         replace(vehicle, window=None if vehicle.window is None else shift)
-        for vehicle, shift in zip(vehicles, shifts, strict=True)
+        for vehicle, shift in zip(vehicles, read("window", windows), strict=True)
     ]
-    if any(vehicle.latest_start is not None for vehicle in vehicles):
-        resolved = _read_latest_starts(reading, resolved)
+    starts = [(None, vehicle.latest_start) for vehicle in vehicles]
+    if any(latest is not None for _, latest in starts):
+        resolved = [
+            replace(vehicle, latest_start=None if moment == np.inf else moment)
+            for vehicle, (_, moment) in zip(resolved, read("latest_start", starts), strict=True)
+        ]
     if any(vehicle.breaks for vehicle in vehicles):
         resolved = _read_breaks(reading, resolved)
     return tuple(resolved)
-
-
-def _read_latest_starts(reading: Reading, vehicles: list[Vehicle]) -> list[Vehicle]:
-    def blame(error: ProblemError, row: int) -> ProblemError:
-        return blame_vehicle(error.at("latest_start"), row, vehicles[row].name)
-
-    rows = [(None, vehicle.latest_start) for vehicle in vehicles]
-    moments = reading.read("vehicles, latest_start", rows, blame)
-    return [
-        replace(vehicle, latest_start=None if moment == np.inf else moment)
-        for vehicle, (_, moment) in zip(vehicles, moments, strict=True)
-    ]
 
 
 def _joined(windows: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:

@@ -10,16 +10,19 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from spacevrp.problems.clock import Clock, Moment
+from spacevrp.problems.clock import Clock, Moment, moment_of
 from spacevrp.problems.fleet import Terms
-from spacevrp.problems.plan_loads import LOAD_DUST, loads_on_way
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import as_routes, as_vehicles_of, vehicles_of
 from spacevrp.problems.referee_rides import begin_with_rides, schedule_route
 from spacevrp.problems.referee_schedule import Schedule
 from spacevrp.problems.referee_timing import Pause, Timing
+
+# Of the largest number there is: what is smaller is left over from adding floats.
+_DUST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,12 @@ class Stop:
     @property
     def arrival(self) -> Moment:
         """When the vehicle gets here."""
-        return self.reached if self.clock is None else self.clock.moment(self.reached)
+        return moment_of(self.clock, self.reached)
 
     @property
     def departure(self) -> Moment:
         """When it goes on, or when the route ends."""
-        return self.left if self.clock is None else self.clock.moment(self.left)
+        return moment_of(self.clock, self.left)
 
     @property
     def late(self) -> float:
@@ -213,24 +216,21 @@ class Plan:
     @cached_property
     def fixed_costs(self) -> float:
         """Paid for vehicles that leave; where prize is maximised, nothing is."""
-        if self.problem.maximise_prize:
-            return 0.0
-        return _total(route.fixed_cost for route in self.routes)
+        return self._paid(route.fixed_cost for route in self.routes)
 
     @cached_property
     def time_costs(self) -> float:
         """Paid for the time of vehicles; where prize is maximised, nothing is."""
-        if self.problem.maximise_prize:
-            return 0.0
-        return _total(route.time_cost for route in self.routes)
+        return self._paid(route.time_cost for route in self.routes)
 
     @cached_property
     def penalties(self) -> float:
         """Paid for customers left out; where prize is maximised, nothing is."""
-        if self.problem.maximise_prize:
-            return 0.0
         paid = (float(self.problem.penalty[node]) for node in self.skipped)
-        return _total(penalty for penalty in paid if math.isfinite(penalty))
+        return self._paid(penalty for penalty in paid if math.isfinite(penalty))
+
+    def _paid(self, costs: Iterable[float]) -> float:
+        return 0.0 if self.problem.maximise_prize else _total(costs)
 
     @cached_property
     def prize(self) -> float:
@@ -264,6 +264,16 @@ def make_plan(problem: Problem, routes: Iterable[Iterable[int]], cost: float) ->
     visited = {stop.node for route in planned for stop in route.stops}
     skipped = tuple(node for node in problem.customers if node not in visited)
     return Plan(problem, tuple(planned), cost, skipped)
+
+
+def capacities_of(problem: Problem, route: RoutePlan) -> tuple[float, ...]:
+    """What the vehicle of a route carries of every kind of load."""
+    return problem.capacities if route.vehicle is None else route.vehicle.capacities
+
+
+def peaks_of(route: RoutePlan) -> list[float]:
+    """The largest load of every kind on the way."""
+    return [max(loads) for loads in zip(*(stop.loads for stop in route.stops), strict=True)]
 
 
 def node_id(problem: Problem, node: int) -> Hashable:
@@ -368,7 +378,7 @@ class _Planner:
         """The stops of one route; a depot between its ends is what ``on_the_way`` says."""
         problem = self.problem
         kinds = range(problem.kinds_of_load)
-        loads = zip(*(loads_on_way(problem, nodes, kind, terms) for kind in kinds), strict=True)
+        loads = zip(*(_loads_on_way(problem, nodes, kind, terms) for kind in kinds), strict=True)
         stops = []
         last = len(nodes) - 1
         for place, (node, spent, on_board) in enumerate(zip(nodes, times, loads, strict=True)):
@@ -414,7 +424,7 @@ def _scheduled(schedule: Schedule) -> Iterator[_Times]:
 
 def _without_dust(span: float, beside: float) -> float:
     """0 where adding and taking away the same floats has left next to nothing."""
-    return 0.0 if abs(span) <= LOAD_DUST * max(abs(beside), 1.0) else span
+    return 0.0 if abs(span) <= _DUST * max(abs(beside), 1.0) else span
 
 
 def _total(values: Iterable[float]) -> float:
@@ -423,3 +433,47 @@ def _total(values: Iterable[float]) -> float:
     for value in values:
         total += value
     return total
+
+
+# ------------------------------------------------------------------------------------------- loads
+
+
+def _loads_on_way(
+    problem: Problem, nodes: tuple[int, ...], kind: int, terms: Terms | None = None
+) -> list[float]:
+    """On board after each stop. With one commodity, the least start that never runs out."""
+    amounts = problem.loads[:, kind]
+    demand = [0.0 if node in problem.depots else float(amounts[node]) for node in nodes]
+    if not problem.depots:
+        demand[-1] = 0.0  # the first node again
+    on_board = None if terms is None else terms.on_board
+    places = range(1, len(nodes) - 1) if terms is not None and terms.may_reload else ()
+    cuts = [0, *(place for place in places if nodes[place] in problem.depots), len(nodes)]
+    loads: list[float] = []
+    for begin, end in pairwise(cuts):
+        trip = demand[begin:end]
+        kept = 0.0
+        if on_board is not None and begin == 0:
+            kept = sum(float(amounts[node]) for node in on_board if node not in nodes[:end])
+        loads += _loads_of_trip(problem, nodes[begin:end], trip, kind, kept)
+    return loads
+
+
+def _loads_of_trip(
+    problem: Problem, nodes: tuple[int, ...], demand: list[float], kind: int, kept: float
+) -> list[float]:
+    """The same from one depot to the next, of which ``kept`` stays on board."""
+    if problem.pairs or problem.load_rule == "separate":
+        on_board = zip(nodes, demand, strict=True)
+        load = sum(
+            max(amount, 0.0) for node, amount in on_board if node not in problem.paired_customers
+        )
+    else:
+        load = max(accumulate(demand, initial=0.0))
+    loads, most = [], load
+    for node, amount in zip(nodes, demand, strict=True):
+        load += float(problem.pickups[node, kind]) - amount
+        most = max(most, load)
+        # What is left after adding and taking away the same floats is nothing.
+        loads.append(kept + (0.0 if abs(load) <= _DUST * most else load))
+    return loads

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Protocol
 from xml.sax.saxutils import escape
 
-from spacevrp.problems.clock import write_iso
+from spacevrp.problems.clock import moment_of, write_iso
 from spacevrp.problems.distances import Array
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan import Plan, RoutePlan, Stop
@@ -102,8 +102,8 @@ def _working_time(route: RoutePlan) -> dict[str, Any]:
             "number": pause.number,
             "name": breaks[pause.number - 1].name,
             "before_stop": pause.place,
-            "begin": pause.begin if clock is None else clock.moment(pause.begin),
-            "end": pause.end if clock is None else clock.moment(pause.end),
+            "begin": moment_of(clock, pause.begin),
+            "end": moment_of(clock, pause.end),
         }
         for pause in route.pauses
     ]

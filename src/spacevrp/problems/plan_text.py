@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from spacevrp.problems.clock import Clock, Moment
+from spacevrp.problems.clock import Clock, Moment, moment_of
 from spacevrp.problems.fleet import called_break
-from spacevrp.problems.plan import Plan, RoutePlan, Stop
+from spacevrp.problems.plan import Plan, RoutePlan, Stop, capacities_of, peaks_of
+from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_timing import Pause
 
 # Digits of costs and amounts; whole numbers are written whole.
@@ -25,6 +26,13 @@ def write_number(value: float) -> str:
     if math.isfinite(value) and value.is_integer() and abs(value) < 1e15:
         return f"{value:.0f}"
     return f"{value:.{_DIGITS}g}"
+
+
+def write_worth(problem: Problem, cost: float) -> str:
+    """What a plan costs, or the prize that it collects where that is maximised."""
+    if problem.maximise_prize:
+        return f"prize {write_number(-cost)}"
+    return f"cost {write_number(cost)}"
 
 
 def describe_plan(plan: Plan) -> list[str]:
@@ -76,11 +84,8 @@ def _summary(plan: Plan, route: RoutePlan) -> str:
     if route.time_cost:
         parts[-1] += f" and {write_number(route.time_cost)} for its time"
     if _is_loaded(plan):
-        capacities = plan.problem.capacities
-        if route.vehicle is not None:
-            capacities = route.vehicle.capacities
-        peaks = (max(stop.loads[kind] for stop in route.stops) for kind in range(len(capacities)))
-        parts.append(f"load {', '.join(map(_of_capacity, peaks, capacities))}")
+        loads = map(_of_capacity, peaks_of(route), capacities_of(plan.problem, route))
+        parts.append(f"load {', '.join(loads)}")
     if _is_timed(plan):
         start, end = route.stops[0].departure, route.stops[-1].departure
         parts.append(f"{write_moment(start)} to {write_moment(end, after=start)}")
@@ -102,9 +107,7 @@ def _tell_pause(plan: Plan, route: RoutePlan, pause: Pause) -> str:
     if pause.place == len(route.stops):
         return f"{name} afterwards"
     clock, start = plan.problem.clock, route.stops[0].departure
-    begin, end = (
-        time if clock is None else clock.moment(time) for time in (pause.begin, pause.end)
-    )
+    begin, end = (moment_of(clock, time) for time in (pause.begin, pause.end))
     return f"{name} {write_moment(begin, after=start)} to {write_moment(end, after=start)}"
 
 

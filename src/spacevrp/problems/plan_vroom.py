@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from spacevrp.problems.clock import TIME_UNITS, Moment
+from spacevrp.problems.clock import TIME_UNITS, Moment, moment_of
 from spacevrp.problems.distances import Array
 from spacevrp.problems.errors import UnsupportedError
-from spacevrp.problems.plan import Plan, RoutePlan, Stop
+from spacevrp.problems.plan import Plan, RoutePlan, Stop, capacities_of
 from spacevrp.problems.plan_documents import place_of, places_of, plain
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.vroom_names import PAIR, Drivers, number_task
@@ -91,7 +91,6 @@ def _vroom_route(
         ]
     steps: list[dict[str, Any]] = []
     driven = 0.0
-    paired = {node for pair in problem.pairs for node in pair}
     last = len(route.stops) - 1
     for position, (stop, setup) in enumerate(zip(route.stops, setups, strict=True)):
         driven += seconds * stop.leg_duration
@@ -100,7 +99,7 @@ def _vroom_route(
         elif position == last:
             steps += _vroom_breaks(route, {position, position + 1}, seconds)
         step: dict[str, Any] = {"type": stop.kind if stop.kind in ("start", "end") else "job"}
-        if stop.node in paired:
+        if stop.node in problem.paired_customers:
             step["type"] = stop.kind
         if step["type"] not in ("start", "end"):
             step["id"] = number_task(step["type"], stop.id)
@@ -149,9 +148,7 @@ def _vroom_breaks(route: RoutePlan, places: set[int], seconds: float) -> list[di
             "setup": 0.0,
             "service": seconds * (pause.end - pause.begin),
             "waiting_time": 0.0,
-            "arrival": _in_seconds(
-                pause.begin if clock is None else clock.moment(pause.begin), seconds
-            ),
+            "arrival": _in_seconds(moment_of(clock, pause.begin), seconds),
             "violations": [],
         }
         for pause in route.pauses
@@ -187,10 +184,11 @@ def _vroom_violations(problem: Problem, route: RoutePlan, stop: Stop) -> list[di
     if stop.late > problem.time_tolerance:
         seconds = TIME_UNITS[problem.time_unit]
         causes.append({"cause": "delay", "duration": seconds * stop.late})
-    capacities = problem.capacities if route.vehicle is None else route.vehicle.capacities
     if any(
         load > capacity + problem.load_slack(capacity, kind)
-        for kind, (load, capacity) in enumerate(zip(stop.loads, capacities, strict=True))
+        for kind, (load, capacity) in enumerate(
+            zip(stop.loads, capacities_of(problem, route), strict=True)
+        )
     ):
         causes.append({"cause": "load"})
     return causes

@@ -42,7 +42,7 @@ from spacevrp.problems.problem_data import LoadRule
 from spacevrp.problems.relations import present_relations, read_relations
 from spacevrp.problems.route_rules import RULE_WORDS, as_setup, least_durations
 from spacevrp.problems.scales import BASE_TOLERANCE
-from spacevrp.problems.sources import is_frame
+from spacevrp.problems.sources.columns import is_frame
 from spacevrp.problems.validation import validate
 from spacevrp.problems.variants import NEUTRAL_FLAGS, describe_features, flags_of, parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids

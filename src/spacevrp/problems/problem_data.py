@@ -191,8 +191,13 @@ class ProblemData(RelationData):
     @cached_property
     def loaded_customers(self) -> frozenset[int]:
         """Customers whose goods come from a depot: a delivery that is not of a pair."""
-        paired = {node for pair in self.pairs for node in pair}
-        return frozenset(np.flatnonzero((self.loads > 0).any(axis=1)).tolist()) - paired
+        delivered = np.flatnonzero((self.loads > 0).any(axis=1)).tolist()
+        return frozenset(delivered) - self.paired_customers
+
+    @cached_property
+    def paired_customers(self) -> frozenset[int]:
+        """Customers who have a partner."""
+        return frozenset(node for pair in self.pairs for node in pair)
 
     @cached_property
     def route_rules(self) -> tuple[str, ...]:

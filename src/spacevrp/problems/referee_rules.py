@@ -10,7 +10,6 @@ from spacevrp.problems.fleet import Terms, called
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_schedule import Schedule
 from spacevrp.problems.referee_timing import trips_of
-from spacevrp.problems.relations import has_jobs_beside_pairs
 
 
 @dataclass(frozen=True)
@@ -127,12 +126,8 @@ def check_load(problem: Problem, trip: Trip) -> list[Violation]:
                 stays = sum(float(problem.loads[node, kind]) for node in sorted(kept))
             slack = problem.load_slack(capacity, kind)
             cargo = _Cargo(trip, customers, demand, capacity, slack, number, stays)
-            if problem.pickup is not None or has_jobs_beside_pairs(problem):
+            if problem.pairs or problem.load_rule == "separate":
                 violations += _check_on_board(problem, cargo, name, kind)
-            elif problem.pairs:
-                violations += _check_pair_load(problem, cargo, name)
-            elif problem.load_rule == "separate":
-                violations += _check_separate(problem, cargo, name)
             else:
                 # The rule `paper` restricts how plans are constructed; what they mean is `single`.
                 violations += _check_single(cargo, name)
@@ -181,66 +176,30 @@ def _check_single(cargo: _Cargo, name: str) -> list[Violation]:
     return [cargo.trip.fault("capacity", text, worst_node)]
 
 
-def _check_separate(problem: Problem, cargo: _Cargo, name: str) -> list[Violation]:
-    """Deliveries still on board plus everything collected so far fit in at every point."""
-    to_deliver = cargo.stays
-    for demand in cargo.demand:
-        to_deliver += max(demand, 0.0)
-    collected = 0.0
-    worst_load, worst_node = to_deliver, None
-    for node, demand in zip(cargo.customers, cargo.demand, strict=True):
-        if demand > 0:
-            to_deliver -= demand
-        else:
-            collected -= demand
-        if to_deliver + collected > worst_load:
-            worst_load, worst_node = to_deliver + collected, node
-    return _judge_worst_load(problem, cargo, name, worst_load, worst_node)
-
-
-def _check_pair_load(problem: Problem, cargo: _Cargo, name: str) -> list[Violation]:
-    """The vehicle starts empty; pickups add to the load, deliveries take from it."""
-    load = worst_load = 0.0
-    worst_node = None
-    for node, demand in zip(cargo.customers, cargo.demand, strict=True):
-        load -= demand
-        if load > worst_load:
-            worst_load, worst_node = load, node
-    return _judge_worst_load(problem, cargo, name, worst_load, worst_node)
-
-
 def _check_on_board(problem: Problem, cargo: _Cargo, name: str, kind: int) -> list[Violation]:
-    """Jobs, pairs and stops that both receive and hand over: all that is on board fits in.
+    """Deliveries still on board plus everything collected so far fit in at every point.
 
-    Deliveries outside pairs are on board from the start, what else is collected stays to the end.
-    At one stop the delivery comes before the pickup.
+    Deliveries outside pairs are on board from the start, what is collected outside pairs stays to
+    the end. At one stop the delivery comes before the pickup.
     """
-    paired = {node for pair in problem.pairs for node in pair}
     load = cargo.stays
     for node, demand in zip(cargo.customers, cargo.demand, strict=True):
-        if node not in paired:
+        if node not in problem.paired_customers:
             load += max(demand, 0.0)
     worst_load, worst_node = load, None
     for node, demand in zip(cargo.customers, cargo.demand, strict=True):
         load += float(problem.pickups[node, kind]) - demand
         if load > worst_load:
             worst_load, worst_node = load, node
-    return _judge_worst_load(problem, cargo, name, worst_load, worst_node)
-
-
-def _judge_worst_load(
-    problem: Problem, cargo: _Cargo, name: str, load: float, node: int | None
-) -> list[Violation]:
-    """``node`` is the customer after which the load is largest, None for the departure."""
-    if load <= cargo.capacity + cargo.slack:
+    if worst_load <= cargo.capacity + cargo.slack:
         return []
-    shown, capacity = write_apart(load, cargo.capacity)
-    if node is None:
+    shown, capacity = write_apart(worst_load, cargo.capacity)
+    if worst_node is None:
         again = f" after reload {cargo.reloads}" if cargo.reloads else ""
         text = f"leaves with a load of {shown}{name}{again}"
     else:
-        text = f"has a load of {shown}{name} after {name_node(problem, node)}"
-    return [cargo.trip.fault("capacity", f"{text}, capacity is {capacity}", node)]
+        text = f"has a load of {shown}{name} after {name_node(problem, worst_node)}"
+    return [cargo.trip.fault("capacity", f"{text}, capacity is {capacity}", worst_node)]
 
 
 def check_backhauls(problem: Problem, trip: Trip) -> list[Violation]:

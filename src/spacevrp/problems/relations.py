@@ -14,14 +14,13 @@ from spacevrp.problems.conversion import (
     as_array,
     as_flag,
     as_list,
-    as_whole,
     per_node,
     plain_array,
     refuse_nodes,
     show,
 )
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.labels import resolve_nodes
+from spacevrp.problems.labels import as_nodes
 from spacevrp.problems.objective import as_objective
 from spacevrp.problems.problem_data import Group, ProblemData, RelationData
 from spacevrp.problems.route_rules import unlearned_rule
@@ -93,11 +92,7 @@ def _as_max_ride(problem: ProblemData) -> Array | None:
 
 
 def _as_nodes(problem: ProblemData, field: str, value: Any) -> tuple[int, ...]:
-    expected = "numbers or ids of nodes"
-    if isinstance(value, set | frozenset):
-        value = sorted(value, key=str)
-    listed = as_list(field, resolve_nodes(plain_array(value), problem.ids, field), expected)
-    nodes = tuple(as_whole(field, one, expected) for one in listed)
+    nodes = as_nodes(field, value, problem.ids)
     for node in nodes:
         if not 0 <= node < problem.size:
             raise ProblemError(field, f"nodes from 0 to {problem.size - 1}", show(node))

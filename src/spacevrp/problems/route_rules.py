@@ -83,7 +83,6 @@ def _check_gaps(problem: ProblemData) -> None:
 def _check_release(problem: ProblemData) -> None:
     if problem.release is None:
         return
-    paired = {node for pair in problem.pairs for node in pair}
     for node in np.flatnonzero(~np.isneginf(problem.release)).tolist():
         moment = float(problem.release[node])
         received = told(problem.clock, moment)
@@ -92,7 +91,7 @@ def _check_release(problem: ProblemData) -> None:
         if node in problem.depots:
             if moment > problem.windows[node, 0]:
                 raise ProblemError("release", "None at a depot", received, node=node)
-        elif node in paired or (problem.loads[node] < 0).any():
+        elif node in problem.paired_customers or (problem.loads[node] < 0).any():
             expected = "None where nothing comes from a depot (a pickup, or one of a pair)"
             raise ProblemError("release", expected, received, node=node)
 

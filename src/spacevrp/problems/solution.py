@@ -27,7 +27,7 @@ from spacevrp.problems.plan_documents import (
     solution_document,
 )
 from spacevrp.problems.plan_sol import solution_sol
-from spacevrp.problems.plan_text import count, describe_plan, write_number
+from spacevrp.problems.plan_text import count, describe_plan, write_number, write_worth
 from spacevrp.problems.plan_vroom import plan_vroom
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, as_routes, as_vehicles_of, judge, vehicles_of
@@ -212,9 +212,7 @@ class Solution:
                 for number, route in enumerate(self.routes, start=1)
             ]
         else:
-            worth = f"cost {write_number(self.cost)}"
-            if self.problem.maximise_prize:
-                worth = f"prize {write_number(-self.cost)}"
+            worth = write_worth(self.problem, self.cost)
             lines = [f"{worth}, {routes}, {state}", *describe_plan(self.plan)]
         return "\n".join([*lines, *self._complaints()])
 

@@ -180,9 +180,8 @@ def _check_variant(problem: Scales) -> None:
     if declared.pickup_delivery and not problem.pairs:
         raise ProblemError("pairs", f"pairs in {problem.variant}", "none")
     if declared.pickup_delivery:
-        paired = {node for pair in problem.pairs for node in pair}
         for node in problem.customers:
-            if node not in paired:
+            if node not in problem.paired_customers:
                 raise ProblemError("pairs", f"a partner in {problem.variant}", "none", node=node)
     for name, declares in flags_of(declared).items():
         if declares is True and not getattr(problem, name):

@@ -43,18 +43,8 @@ _OTHER_SLOTS: tuple[dict[str, dict[str, bool]], ...] = (
 )
 # The twelve problems the model is trained on; the other 98 are solved zero-shot.
 SEEN_NAMES = (
-    "ATSP",
-    "TSP",
-    "CVRP",
-    "ACVRP",
-    "OP",
-    "PCTSP",
-    "PDTSP",
-    "CVRPTW",
-    "OCVRP",
-    "CVRPB",
-    "OCVRPTW",
-    "ACVRPBTW",
+    *("ATSP", "TSP", "CVRP", "ACVRP", "OP", "PCTSP", "PDTSP", "CVRPTW"),
+    *("OCVRP", "CVRPB", "OCVRPTW", "ACVRPBTW"),
 )
 
 

@@ -12,8 +12,8 @@ from spacevrp.cli.main import main
 from spacevrp.formats import FormatWarning, read, read_vehicles
 from spacevrp.problems.errors import FormatError, ProblemError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.sources import vehicles_from_table
 from spacevrp.problems.sources.frame import ColumnWarning
+from spacevrp.problems.sources.vehicles import vehicles_from_table
 
 # The depot in a corner of a rectangle of 3 by 4.
 STOPS: dict[str, list[Any]] = {

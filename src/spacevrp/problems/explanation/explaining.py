@@ -18,7 +18,7 @@ from spacevrp.problems.explanation.reasons import Unserved, explain_unserved
 from spacevrp.problems.explanation.routes import Limit, RouteLimits, limits_of
 from spacevrp.problems.explanation.text import describe_limits
 from spacevrp.problems.plan import make_plan, node_id
-from spacevrp.problems.plan_text import count, write_number
+from spacevrp.problems.plan_text import count, write_worth
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, as_routes, judge
 
@@ -128,9 +128,7 @@ class Explanation:
         head = f"{self.served} of {total} served"
         if self.complete and self.served == len(problem.customers):
             head = f"all {total} served"
-        worth = f"cost {write_number(self.cost)}"
-        if problem.maximise_prize:
-            worth = f"prize {write_number(-self.cost)}"
+        worth = write_worth(problem, self.cost)
         lines = [f"{head}, {count(len(self.limits), 'route')}, {worth}"]
         # The two of a pair may share their reason.
         for one in {one.message: one for one in self.unserved}.values():

@@ -14,7 +14,7 @@ from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.explanation.changes import Change, Relaxation, change_all
 from spacevrp.problems.explanation.insertions import Insertion, Insertions, Route, lacks_vehicle
 from spacevrp.problems.fleet import Terms
-from spacevrp.problems.plan import RoutePlan, Stop, make_plan
+from spacevrp.problems.plan import RoutePlan, Stop, capacities_of, make_plan, peaks_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, judge
 from spacevrp.problems.referee_rides import rides_of, schedule_route
@@ -95,16 +95,6 @@ def _of_limits(
 def _is_refusal(fault: Violation) -> bool:
     """Whether a vehicle may not serve a customer on its route."""
     return fault.code == "vehicle" and fault.route is not None
-
-
-def capacities_of(problem: Problem, plan: RoutePlan) -> tuple[float, ...]:
-    """What the vehicle of a route carries of every kind of load."""
-    return problem.capacities if plan.vehicle is None else plan.vehicle.capacities
-
-
-def peaks_of(plan: RoutePlan) -> list[float]:
-    """The largest load of every kind on the way."""
-    return [max(loads) for loads in zip(*(stop.loads for stop in plan.stops), strict=True)]
 
 
 def length_of(problem: Problem, plan: RoutePlan) -> float:

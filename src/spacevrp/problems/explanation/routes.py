@@ -6,13 +6,8 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from spacevrp.problems.explanation.remedies import (
-    capacities_of,
-    length_of,
-    max_length_of,
-    peaks_of,
-)
-from spacevrp.problems.plan import Plan, RoutePlan, node_id
+from spacevrp.problems.explanation.remedies import length_of, max_length_of
+from spacevrp.problems.plan import Plan, RoutePlan, capacities_of, node_id, peaks_of
 from spacevrp.problems.problem import Problem
 
 

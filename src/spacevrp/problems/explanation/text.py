@@ -9,16 +9,10 @@ from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.clock import Moment
 from spacevrp.problems.explanation.changes import Change, Relaxation
 from spacevrp.problems.explanation.insertions import Insertion
-from spacevrp.problems.explanation.remedies import (
-    capacities_of,
-    length_of,
-    max_length_of,
-    missing_legs,
-    peaks_of,
-)
+from spacevrp.problems.explanation.remedies import length_of, max_length_of, missing_legs
 from spacevrp.problems.explanation.routes import Limit, RouteLimits
 from spacevrp.problems.fleet import called, called_break
-from spacevrp.problems.plan import RoutePlan, Stop, make_plan, node_id
+from spacevrp.problems.plan import RoutePlan, Stop, capacities_of, make_plan, node_id, peaks_of
 from spacevrp.problems.plan_text import count, write_moment, write_number, write_span
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation
@@ -206,77 +200,67 @@ def describe_relaxation(problem: Problem, relaxation: Relaxation) -> str:
     return f"{changes or 'nothing needs to change'} ({place})"
 
 
-def _tell_change(problem: Problem, change: Change) -> str:
-    more = write_number(change.amount)
-    limit = change.limit or 0.0
-    terms = problem.fleet[change.vehicle or 0] if problem.fleet else None
-    whose = "" if change.vehicle is None or terms is None else f" for {called(terms)}"
-    if change.kind in _LIMITS:
-        what = f"{_LIMITS[change.kind]} of {write_number(limit)}"
-        of_kind = _kind(problem, change.load) if change.kind == "capacity" else ""
-        return f"{what}{of_kind}{whose}, {more} more"
-    if change.kind in ("fleet", "stops", "reload"):
-        noun = change.kind.removesuffix("s")
-        if change.kind == "fleet":
-            noun = "route" if change.vehicle is None else "vehicle"
-        return f"{count(round(limit), noun)}{whose}, {more} more"
-    here = name_all(problem, change.nodes) if change.nodes else ""
-    if change.kind == "permission" and terms is not None:
-        return f"leave for {called(terms)} to serve {here}"
-    if change.kind in ("arc", "ride", "order"):
-        legs = [
-            (name(problem, a), name(problem, b))
-            for a, b in zip(change.nodes[::2], change.nodes[1::2], strict=True)
-        ]
-        if change.kind == "order":
-            return "leave for " + " and ".join(f"{a} to come after {b}" for a, b in legs)
-        ways = " and ".join(f"from {a} to {b}" for a, b in legs)
-        if change.kind == "arc":
-            return f"an arc {ways}, if it is short enough"
-        most, longer = (write_span(problem.clock, span) for span in (limit, change.amount))
-        return f"a ride of {most} {ways}, {longer} more"
-    if change.kind == "lifo":
-        return "unloading in any order"
-    if change.kind == "different_routes":
-        return f"leave for {here} to share a route"
-    if change.kind == "same_route":
-        sets = [one for one in problem.same_route if set(one) & set(change.nodes)]
-        rest = sorted({node for one in sets for node in one} - set(change.nodes))
-        return f"leave for {here} to be on another route than {name_all(problem, rest)}"
-    return _tell_moment(problem, change)
-
-
-_LIMITS = {
-    "capacity": "a capacity",
-    "length": "a length limit",
-    "duration": "a maximum duration",
+_LATER, _EARLIER, _MORE = "{when}, {span} later", "{when}, {span} earlier", "{whose}, {more} more"
+# Kind of change -> how it is told; windows that close later are told by themselves.
+_TOLD = {
+    "capacity": "a capacity of {limit}{of_kind}" + _MORE,
+    "length": "a length limit of {limit}" + _MORE,
+    "duration": "a maximum duration of {limit}" + _MORE,
+    **dict.fromkeys(("fleet", "stops", "reload"), "{number}" + _MORE),
+    "permission": "leave for {who} to serve {here}",
+    "arc": "an arc {ways}, if it is short enough",
+    "ride": "a ride of {most} {ways}, {span} more",
+    "order": "leave for {turned}",
+    "lifo": "unloading in any order",
+    "different_routes": "leave for {here} to share a route",
+    "same_route": "leave for {here} to be on another route than {rest}",
+    "opening": "the window of {here} open from " + _EARLIER,
+    "release": "the goods of {here} there at " + _EARLIER,
+    "start": "leave for {who} to start at " + _LATER,
+    "break": "{breaks} by " + _LATER,
 }
 
 
-def _tell_moment(problem: Problem, change: Change) -> str:
-    """What happens later or earlier than now."""
-    (when,) = _moments(problem, change.limit or 0.0)
-    span = write_span(problem.clock, change.amount)
-    here = name_all(problem, change.nodes) if change.nodes else ""
-    terms = None if change.vehicle is None else problem.fleet[change.vehicle]
-    if change.kind == "opening":
-        return f"the window of {here} open from {when}, {span} earlier"
-    if change.kind == "release":
-        return f"the goods of {here} there at {when}, {span} earlier"
-    if change.kind == "start" and terms is not None:
-        return f"leave for {called(terms)} to start at {when}, {span} later"
-    if change.kind == "break" and terms is not None:
-        names = [called_break(terms.breaks[number - 1], number) for number in change.breaks]
-        verb = "begins" if len(names) == 1 else "begin"
-        return f"{' and '.join(names)} of {called(terms)} that {verb} by {when}, {span} later"
-    later = f"{span} longer"
-    if terms is not None and not change.nodes:
-        return f"the shift of {called(terms)} until {when}, {later}"
-    if terms is not None:
-        later += f", as the shift of {called(terms)}"
+def _tell_change(problem: Problem, change: Change) -> str:
+    limit = change.limit or 0.0
+    terms = problem.fleet[change.vehicle or 0] if problem.fleet else None
+    who = "" if terms is None else called(terms)
+    noun = change.kind.removesuffix("s")
+    if change.kind == "fleet":
+        noun = "route" if change.vehicle is None else "vehicle"
+    text = _TOLD.get(change.kind) or _later_closing(change)
+    names = [name(problem, node) for node in change.nodes]
+    couples = list(zip(names[::2], names[1::2], strict=False))
+    sets = [one for one in problem.same_route if set(one) & set(change.nodes)]
+    rest = sorted({node for one in sets for node in one} - set(change.nodes))
+    pauses = [called_break(terms.breaks[n - 1], n) for n in change.breaks] if terms else []
+    begin = "begins" if len(pauses) == 1 else "begin"
+    return text.format(
+        more=write_number(change.amount),
+        limit=write_number(limit),
+        number=count(round(limit), noun),
+        of_kind=_kind(problem, change.load),
+        who=who,
+        whose="" if change.vehicle is None else f" for {who}",
+        here=name_all(problem, change.nodes) if change.nodes else "",
+        rest=name_all(problem, rest) if rest else "",
+        ways=" and ".join(f"from {a} to {b}" for a, b in couples),
+        turned=" and ".join(f"{a} to come after {b}" for a, b in couples),
+        breaks=f"{' and '.join(pauses)} of {who} that {begin}",
+        most=write_span(problem.clock, limit),
+        span=write_span(problem.clock, change.amount),
+        when=_moments(problem, limit)[0] if "{when}" in text else "",
+    )
+
+
+def _later_closing(change: Change) -> str:
+    """How windows or a shift that close later are told."""
+    if change.vehicle is not None and not change.nodes:
+        return "the shift of {who} until {when}, {span} longer"
+    too = "" if change.vehicle is None else ", as the shift of {who}"
     if len(change.nodes) == 1:
-        return f"the window of {here} open until {when}, {later}"
-    return f"the windows of {here} open {later}"
+        return "the window of {here} open until {when}, {span} longer" + too
+    return "the windows of {here} open {span} longer" + too
 
 
 # ----------------------------------------------------------------------------------------- limits

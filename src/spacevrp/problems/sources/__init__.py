@@ -13,26 +13,10 @@ from typing import Any
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.sources.columns import has_places, is_frame
-from spacevrp.problems.sources.frame import fields_from_frame, labelled_matrix
+from spacevrp.problems.sources.frame import fields_from_frame
 from spacevrp.problems.sources.ortools import ORTOOLS_KEYS, fields_from_ortools
-from spacevrp.problems.sources.pyvrp import fields_from_pyvrp
 from spacevrp.problems.sources.tables import fields_from_table, is_matrix_answer
-from spacevrp.problems.sources.vehicles import is_table, vehicles_from_table
 from spacevrp.problems.sources.vroom import fields_from_vroom
-
-__all__ = [
-    "fields_from_data",
-    "fields_from_frame",
-    "fields_from_ortools",
-    "fields_from_pyvrp",
-    "fields_from_table",
-    "fields_from_vroom",
-    "is_frame",
-    "is_table",
-    "labelled_matrix",
-    "recognise",
-    "vehicles_from_table",
-]
 
 _TABLES = ("durations", "distances")
 _OWN = ("coordinates", "lonlat", "matrix")
