@@ -8,6 +8,7 @@ complete.
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache, cached_property
 
 import numpy as np
 import pytest
@@ -82,9 +83,13 @@ class Moment:
         violations = judge(self.problem, [self.plan(route)]).violations if route else ()
         return Counter((v.code, v.node) for v in violations if v.code != "prize" and not _left(v))
 
+    @cached_property
+    def old_faults(self):
+        return self.faults(self.route)
+
     def new_faults(self, customer):
         """The rules that a move to the customer breaks."""
-        added = self.faults([*self.route, customer]) - self.faults(self.route)
+        added = self.faults([*self.route, customer]) - self.old_faults
         node = self.order[customer]
         if any(node == pickup for pickup, _ in self.problem.pairs):
             # That its delivery is still to come is no fault of the move.
@@ -96,13 +101,15 @@ def _left(violation):
     return violation.code == "visit" and violation.message.endswith("never visited")
 
 
+@cache
 def moments(world, variant):
-    for row in world.rows[variant]:
-        for snapshot in world.random.snapshots:
-            for start in range(snapshot.allowed.shape[1]):
-                moment = Moment(world, row, start, snapshot)
-                if not moment.done:
-                    yield moment
+    made = [
+        Moment(world, row, start, snapshot)
+        for row in world.rows[variant]
+        for snapshot in world.random.snapshots
+        for start in range(snapshot.allowed.shape[1])
+    ]
+    return [moment for moment in made if not moment.done]
 
 
 def some(nodes, generator):

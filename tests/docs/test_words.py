@@ -88,14 +88,16 @@ def faults(name: str, text: str) -> Iterator[str]:
     }
     if any(_holds(path, name) and not words for path, words in ALLOWED):
         return
-    tables = [WORDS] + ([WORDS_OF_PAGES] if name.endswith(PAGES) else [])
+    table = WORDS | (WORDS_OF_PAGES if name.endswith(PAGES) else {})
+    private = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(table)})(?![A-Za-z])", re.I)
     for number, line in enumerate(text.splitlines(), 1):
         parts = words_of(line)
-        for table in tables:
-            for pattern, instead in table.items():
-                for found in re.findall(rf"(?<![A-Za-z])(?:{pattern})(?![A-Za-z])", parts, re.I):
-                    if found.lower() not in allowed:
-                        yield f"{name}:{number}: {found}: say {instead}"
+        for found in private.findall(parts):
+            if found.lower() not in allowed:
+                (instead,) = (
+                    say for words, say in table.items() if found.lower() in words.split("|")
+                )
+                yield f"{name}:{number}: {found}: say {instead}"
         for phrase, instead in PHRASES.items():
             if phrase in parts.lower():
                 yield f"{name}:{number}: {phrase}: say {instead}"

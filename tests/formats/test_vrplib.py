@@ -297,18 +297,6 @@ def test_display_data_is_known_and_no_part_of_the_problem(tmp_path: Path) -> Non
     assert read_one(save(tmp_path, text)) == read_one(save(tmp_path, CVRP))
 
 
-def test_thirty_thousand_nodes_stay_coordinates(tmp_path: Path) -> None:
-    size = 30_000
-    points = [(i % 200, i // 200) for i in range(size)]
-    problem = Problem.from_coordinates(
-        points, metric=Metric("euclidean", "nearest"), capacity=9, demand=[0.0] + [1.0] * (size - 1)
-    )
-    write(tmp_path / "large.vrp", problem)
-    again = read_one(tmp_path / "large.vrp")
-    assert again.distances.coordinates is not None
-    assert again == problem
-
-
 # ---------------------------------------------------------------------------------------- writing
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False)

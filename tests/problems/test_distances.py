@@ -50,10 +50,6 @@ def test_by_hand(geometry, rounding, target, expected):
 @pytest.mark.parametrize(
     ("kind", "target", "expected"),
     [
-        ("EUC_2D", (1.5, 2), 3),
-        ("CEIL_2D", (1, 1), 2),
-        ("MAN_2D", (1.2, 1.2), 2),
-        ("MAX_2D", (1.2, 3.6), 4),
         # ATT: r = sqrt((xd^2 + yd^2) / 10), rounded to t, and t + 1 where t < r.
         ("ATT", (30, 10), 10),  # r = 10 exactly
         ("ATT", (10, 0), 4),  # r = 3.16, t = 3 < r

@@ -52,16 +52,13 @@ def test_the_vehicle_goes_on_while_the_real_prizes_fall_short(revealed, planned,
     assert (sorted(route), more) == (visited, added)
 
 
-def test_a_large_prize_is_worth_a_detour() -> None:
-    """A detour of 2 - 1 for a prize of 0.1, or one of 10 - 1 for a prize of 1."""
-    problem = stochastic([0, 0.1, 1, 1], prize=[0, 0.1, 1, 1], min_prize=1)
-    assert visit_more(problem, ()) == (((0, 2, 0),), 1)  # 4 - 1 for 1
-
-
-def test_a_high_penalty_is_worth_a_detour() -> None:
-    """A detour of 2 - 1 or one of 4 - 3.5, for the same prize."""
-    problem = stochastic([0, 1, 1, 1], penalty=[0, 1, 3.5, 1], min_prize=1)
-    assert visit_more(problem, ()) == (((0, 2, 0),), 1)
+def test_a_large_prize_and_a_high_penalty_are_worth_a_detour() -> None:
+    # A detour of 2 - 1 for a prize of 0.1, of 4 - 1 for one of 1, or of 10 - 1 for one of 1.
+    prized = stochastic([0, 0.1, 1, 1], prize=[0, 0.1, 1, 1], min_prize=1)
+    # A detour of 2 - 1 or one of 4 - 3.5, for the same prize.
+    penalised = stochastic([0, 1, 1, 1], penalty=[0, 1, 3.5, 1], min_prize=1)
+    for problem in (prized, penalised):
+        assert visit_more(problem, ()) == (((0, 2, 0),), 1)
 
 
 def test_a_visit_is_put_into_the_rest_of_the_route(most_nodes: int) -> None:

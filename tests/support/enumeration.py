@@ -49,16 +49,12 @@ def _best_orders(problem: Problem, chosen: tuple[int, ...]) -> Iterator[Drive]:
     """Of each type the shortest order in which a route through these customers breaks no rule."""
     for terms in problem.fleet:
         vehicles = None if problem.vehicles is None else [terms.number]
-        best, best_length = None, math.inf
-        for order in permutations(chosen):
-            nodes = around(order, terms)
-            length = _length(problem, nodes)
-            if length < best_length:
-                faults = judge(problem, [nodes], vehicles).violations
-                if not any(v.route == 1 and v.code not in OF_THE_PLAN for v in faults):
-                    best, best_length = nodes, length
-        if best is not None:
-            yield best, terms.number
+        routes = [around(order, terms) for order in permutations(chosen)]
+        for nodes in sorted(routes, key=lambda route: _length(problem, route)):
+            faults = judge(problem, [nodes], vehicles).violations
+            if not any(v.route == 1 and v.code not in OF_THE_PLAN for v in faults):
+                yield nodes, terms.number
+                break
 
 
 def _plans(

@@ -1,8 +1,9 @@
-"""Canonical forms in both directions: no plan is lost on the way there, none is made up."""
+"""Canonical forms: which they are, and that no plan is lost on the way there, none is made up."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from spacevrp.problems.canonical import canonical, restore
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around, judge, judge_route
+from spacevrp.problems.variants import VARIANTS
 
+Build = Callable[..., Problem]
 Routes = list[tuple[int, ...]]
 
 
@@ -125,3 +128,59 @@ def test_a_tour_passes_home_where_that_is_shorter() -> None:
     assert canonical(two).variant_name == "ACVRP"
     for limited in (single, two):
         assert compare(limited, rng, 5) > 0
+
+
+# ------------------------------------------------------------------------------ which form it is
+
+WINDOWS = [(0, 90), (2, 50), (0, 50), (9, 70), (0, 60)]
+
+
+@pytest.mark.parametrize(
+    ("features", "variant"),
+    [
+        ({}, "TSP"),
+        ({"max_routes": 1}, "TSP"),
+        ({"windows": WINDOWS}, "CVRPTW"),
+        ({"max_length": 30}, "CVRPL"),
+        ({"open_routes": True}, "OCVRP"),
+        ({"depots": [0, 3]}, "MDCVRP"),
+        ({"demand": [0, 3, -2, 4, -1], "backhaul_last": True}, "CVRPBP"),
+        ({"demand": [0, 3, 2, 4, 1]}, "TSP"),  # nobody counts the load
+    ],
+)
+def test_what_nothing_limits_becomes_a_named_variant(four_customers, features, variant):
+    problem = four_customers(**features)
+    form = canonical(problem)
+    assert form.variant_name == variant
+    assert form.variant_name in VARIANTS
+    assert compare(problem, np.random.default_rng(0), 15) > 0
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        {"demand": [0, 1, 1, 1, 1], "capacity": 3},
+        {"variant": "CVRPTW", "windows": WINDOWS},
+        {"depots": ()},
+        {"pairs": [(1, 2), (3, 4)]},
+        {"prize": [0, 1, 1, 1, 1], "maximise_prize": True, "max_length": 9},
+        {"penalty": [0, 9, 9, 9, 9]},
+        {"windows": WINDOWS, "max_routes": 1},
+    ],
+)
+def test_a_canonical_problem_stays(four_customers: Build, features: dict[str, Any]) -> None:
+    problem = four_customers(**features)
+    assert canonical(problem) is problem
+    routes = ((0, 1, 2, 0),)
+    assert restore(problem, routes) == routes
+
+
+def test_missing_roads_may_need_several_routes() -> None:
+    """Two islands, each with a bridge to the depot only: no tour visits both."""
+    matrix = [[0, 1, 1], [1, 0, None], [1, None, 0]]
+    problem = Problem.from_matrix(matrix)
+    assert canonical(problem).variant_name == "CVRP"
+    alone = Problem.from_matrix([[0, 1, 1], [None, 0, 1], [1, None, 0]], max_routes=1)
+    assert canonical(alone).variant_name == "ATSP"
+    own = Problem.from_matrix(np.ones((3, 3)), durations=matrix, max_routes=1)
+    assert canonical(own) is own
