@@ -125,7 +125,7 @@ def test_random_plans_of_random_problems(problem: Problem, seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=4000)
+@settings(max_examples=2000)
 @given(problem=problems, seed=st.integers(0, 10**6))
 def test_random_plans_of_many_random_problems(problem: Problem, seed: int) -> None:
     test_random_plans_of_random_problems.hypothesis.inner_test(problem, seed)
