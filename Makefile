@@ -13,7 +13,7 @@ SOLVES := .venv/.solves
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-slow coverage lint format native sanitize perf-smoke docs \
+.PHONY: help demo test test-core test-slow coverage style lint format native sanitize perf-smoke docs \
 	figures lock clean
 
 help:
@@ -80,18 +80,26 @@ demo: $(SOLVES)
 	@echo "==> Solving a bundled instance"
 	@$(BIN)/spacevrp demo
 
-lint: $(READY)
+style: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+
+lint: style
 	$(BIN)/mypy
 
 # Two workers with one thread each: more threads would only wait for each other.
 test test-core test-slow coverage: export OMP_NUM_THREADS = 1
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-test: lint
-	$(PYTEST) -m "not slow"
+# Types are checked beside the tests, for there are moments when a worker waits; what mypy says comes
+# at the end, and either failure is one.
+TYPES := .venv/.types.txt
+test: style
+	@$(BIN)/mypy >$(TYPES) 2>&1 & types=$$!; \
+	echo '$(PYTEST) -m "not slow"'; $(PYTEST) -m "not slow"; tests=$$?; \
+	wait $$types; types=$$?; echo "$(BIN)/mypy"; cat $(TYPES); \
+	exit $$((tests != 0 ? tests : types))
 
 # PyTorch cannot be imported there; modules of tests that need it are skipped.
 CORE := $(addprefix tests/,arrays cli formats plots search test_without_torch.py)

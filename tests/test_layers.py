@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -43,6 +44,7 @@ LAW: dict[str, set[str]] = {
 }
 
 
+@cache
 def allowed_rooms(room: str) -> set[str]:
     """The room, the rooms it may import, and the rooms those may import."""
     return {room}.union(*(allowed_rooms(lower) for lower in LAW[room]))
@@ -148,43 +150,23 @@ def test_a_lawful_tree_has_no_faults(tmp_path: Path) -> None:
     assert find_faults(plant(tmp_path, {})) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "fault"),
-    [
-        (
-            "problems/bad.py",
-            "import spacevrp.tensors.batch",
-            "problems/bad.py:1: problems may not import spacevrp.tensors.batch",
-        ),
-        (
-            "env/bad.py",
-            "from spacevrp.model import policy",
-            "env/bad.py:1: env may not import spacevrp.model",
-        ),
-        (
-            "env/bad.py",
-            "def late():\n    from spacevrp import decode",
-            "env/bad.py:2: env may not import spacevrp.decode",
-        ),
-        (
-            "tensors/bad.py",
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..env.step import step",
-            "tensors/bad.py:3: tensors may not import spacevrp.env.step",
-        ),
-        (
-            "tensors/bad.py",
-            "from importlib import import_module\nimport_module('spacevrp.cli.main')",
-            "tensors/bad.py:2: tensors may not import spacevrp.cli.main",
-        ),
-        (
-            "problems/bad.py",
-            "from spacevrp import Problem",
-            "problems/bad.py:1: problems may not import spacevrp",
-        ),
-        ("env/utils.py", "", "env/utils.py: a module or room may not be called utils"),
-        ("attic/__init__.py", "", "attic/__init__.py: the law knows no room called attic"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "fault"), [
+    ("problems/bad.py", "import spacevrp.tensors.batch",
+     "problems/bad.py:1: problems may not import spacevrp.tensors.batch"),
+    ("env/bad.py", "from spacevrp.model import policy",
+     "env/bad.py:1: env may not import spacevrp.model"),
+    ("env/bad.py", "def late():\n    from spacevrp import decode",
+     "env/bad.py:2: env may not import spacevrp.decode"),
+    ("tensors/bad.py",
+     "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..env.step import step",
+     "tensors/bad.py:3: tensors may not import spacevrp.env.step"),
+    ("tensors/bad.py", "from importlib import import_module\nimport_module('spacevrp.cli.main')",
+     "tensors/bad.py:2: tensors may not import spacevrp.cli.main"),
+    ("problems/bad.py", "from spacevrp import Problem",
+     "problems/bad.py:1: problems may not import spacevrp"),
+    ("env/utils.py", "", "env/utils.py: a module or room may not be called utils"),
+    ("attic/__init__.py", "", "attic/__init__.py: the law knows no room called attic"),
+])  # fmt: skip
 def test_a_planted_fault_is_caught(tmp_path: Path, name: str, text: str, fault: str) -> None:
     assert find_faults(plant(tmp_path, {name: text})) == [fault]
 

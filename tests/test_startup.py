@@ -21,10 +21,7 @@ from spacevrp.problems.errors import ProblemError
 def imported_by(*arguments: str) -> tuple[set[str], str]:
     """Top-level packages that ``python ARGUMENTS`` imports, and its stdout."""
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=True
     )
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
     return {line.rpartition("|")[2].strip().split(".")[0] for line in lines}, done.stdout
@@ -77,26 +74,17 @@ def test_the_verb_decides_the_exit_code(run_verb, code):
     assert run_verb(lambda: code) == code
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "line"),
-    [
-        (
-            ProblemError("demand", node=3, expected="a number", received="'x\ny'"),
-            2,
-            "spacevrp: error: demand, node 3: expected a number, received 'x y'\n",
-        ),
-        (ProblemError("a", expected="b", received="\x1b[31m"), 2, r"received \x1b[31m" + "\n"),
-        (
-            FileNotFoundError(2, "No such file or directory", "in.npz"),
-            2,
-            "spacevrp: error: in.npz: No such file or directory\n",
-        ),
-        (OSError("the disk is gone"), 2, "spacevrp: error: the disk is gone\n"),
-        (MemoryError("8 TiB"), 2, "spacevrp: error: not enough memory: 8 TiB\n"),
-        (KeyboardInterrupt(), 130, ""),
-        (BrokenPipeError(), 141, ""),
-    ],
-)
+@pytest.mark.parametrize(("error", "code", "line"), [
+    (ProblemError("demand", node=3, expected="a number", received="'x\ny'"), 2,
+     "spacevrp: error: demand, node 3: expected a number, received 'x y'\n"),
+    (ProblemError("a", expected="b", received="\x1b[31m"), 2, r"received \x1b[31m" + "\n"),
+    (FileNotFoundError(2, "No such file or directory", "in.npz"), 2,
+     "spacevrp: error: in.npz: No such file or directory\n"),
+    (OSError("the disk is gone"), 2, "spacevrp: error: the disk is gone\n"),
+    (MemoryError("8 TiB"), 2, "spacevrp: error: not enough memory: 8 TiB\n"),
+    (KeyboardInterrupt(), 130, ""),
+    (BrokenPipeError(), 141, ""),
+])  # fmt: skip
 def test_a_failure_is_one_line_and_an_exit_code(run_verb, capsys, error, code, line):
     assert run_verb(raising(error)) == code
     stderr = capsys.readouterr().err

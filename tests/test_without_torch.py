@@ -26,7 +26,7 @@ from spacevrp.problems.variants import VARIANTS
 solver = Solver(device="auto")
 every = [generate(str(variant), 6, 1)[0] for variant in VARIANTS]
 assert len(every) == 110
-for problem, plan in zip(every, solver.solve(every, iterations=100), strict=True):
+for problem, plan in zip(every, solver.solve(every, iterations=20), strict=True):
     assert judge(problem, plan.routes).feasible, problem
 problems = [generate(name, 8, 1)[0] for name in ("CVRP", "CVRPTW", "PDCVRP", "MDCVRP", "OP")]
 places = [(0, 0), (3, 0), (0, 3), (-3, 0), (0, -3)]
@@ -37,18 +37,20 @@ for more in options:
     for problem, plan in zip(problems, solver.solve(problems, **more), strict=True):
         verdict = judge(problem, plan.routes)
         assert verdict.feasible, verdict
-assert all(plan.feasible for plan in solver.solve(problems[:2], time=3))
+assert all(plan.feasible for plan in solver.solve(problems[:2], time=0.5))
 assert spacevrp.solve(problems[0], augment=1).feasible
 first = solver.solve(problems[0], search=False)
 assert solver.solve(problems[0], start=first, time=0.3).cost <= first.cost
 assert not [name for name in sys.modules if name.startswith("torch.")]
 """
 
-COMMAND = """
+# Each argument is a command; the last code is that of the process, and the others are 0.
+COMMANDS = """
 from spacevrp.cli.main import main
-code = main(sys.argv[1:])
+codes = [main(words.split()) for words in sys.argv[1:]]
+assert not any(codes[:-1]), codes
 assert not [name for name in sys.modules if name.startswith("torch.")]
-sys.exit(code)
+sys.exit(codes[-1])
 """
 
 
@@ -62,9 +64,9 @@ def python(program: str, *arguments: str, folder: Path) -> subprocess.CompletedP
     )
 
 
-def command(*arguments: str, folder: Path) -> str:
-    """What ``spacevrp ARGUMENTS`` prints; it must go well."""
-    done = python(COMMAND, *arguments, folder=folder)
+def commands(*lines: str, folder: Path) -> str:
+    """What these commands print; all must go well."""
+    done = python(COMMANDS, *lines, folder=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -75,29 +77,25 @@ def test_problems_of_all_kinds_are_solved_from_python(tmp_path: Path) -> None:
 
 
 def test_the_command_line_makes_solves_checks_and_explains(tmp_path: Path) -> None:
-    command("generate", "CVRPTW", "--size", "8", "--count", "2", "-o", "in.npz", folder=tmp_path)
-    assert "plan.json: " in command("solve", "in.npz", "-o", "plan.json", folder=tmp_path)
-    command("check", "in.npz", "plan.json", folder=tmp_path)
-    command("solve", "in.npz", "--time", "3s", "-o", "timed.json", folder=tmp_path)
-    command("check", "in.npz", "timed.json", folder=tmp_path)
-    command("explain", "in.npz", "plan.json", folder=tmp_path)
-
-
-def test_the_demo(tmp_path: Path) -> None:
-    assert "cost " in command("demo", folder=tmp_path)
+    told = commands(
+        "generate CVRPTW --size 8 --count 2 -o in.npz",
+        "solve in.npz -o plan.json",
+        "check in.npz plan.json",
+        "solve in.npz --time 0.5s -o timed.json",
+        "check in.npz timed.json",
+        "explain in.npz plan.json",
+        "demo",
+        folder=tmp_path,
+    )
+    assert "plan.json: " in told
+    assert "cost " in told
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["train", "-o", "run"],
-        ["solve", "in.npz", "--device", "cuda"],
-        ["solve", "in.npz", "--weights", "."],
-    ],
+    "line", ["train -o run", "solve in.npz --device cuda", "solve in.npz --weights ."]
 )
-def test_what_needs_torch_says_so_in_one_line(tmp_path: Path, arguments: list[str]) -> None:
-    command("generate", "CVRP", "--size", "5", "--count", "1", "-o", "in.npz", folder=tmp_path)
-    done = python(COMMAND, *arguments, folder=tmp_path)
+def test_what_needs_torch_says_so_in_one_line(tmp_path: Path, line: str) -> None:
+    done = python(COMMANDS, "generate CVRP --size 5 --count 1 -o in.npz", line, folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("spacevrp: error: ")
     assert done.stderr.endswith("PyTorch is not installed: pip install 'spacevrp[torch]'\n")

@@ -113,12 +113,7 @@ def test_json_report(batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert first["variant"] == "OCVRPL"
     assert first["cost"] == pytest.approx(1.5)
     assert second["violations"] == [
-        {
-            "code": "length",
-            "message": "route 2 is 1.2 long, limit is 0.9",
-            "route": 2,
-            "node": None,
-        }
+        {"code": "length", "message": "route 2 is 1.2 long, limit is 0.9", "route": 2, "node": None}
     ]
     assert (third["feasible"], third["cost_agrees"], third["claimed_cost"]) == (True, False, 7)
 

@@ -153,10 +153,12 @@ def test_an_allowed_customer_breaks_no_rule(world, variant):
 def test_nobody_is_visited_twice(world, variant):
     generator = np.random.default_rng(world.size)
     for moment in moments(world, variant):
-        for node in some(moment.served, generator):
-            assert not moment.allowed[node] or moment.allowed.count(True) == 1
-            again = judge(moment.problem, [*moment.everything(), moment.plan([node])])
-            assert any(v.code == "visit" and "again" in v.message for v in again.violations)
+        assert not any(moment.allowed[node] for node in moment.served) or (
+            moment.allowed.count(True) == 1
+        )
+        node = int(generator.choice(moment.served))
+        again = judge(moment.problem, [*moment.everything(), moment.plan([node])])
+        assert any(v.code == "visit" and "again" in v.message for v in again.violations)
 
 
 @pytest.mark.parametrize(("flag", "code"), REASONS.items())

@@ -66,12 +66,10 @@ def test_a_rollout_in_float64_finds_the_same_plans(world):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_alone_as_in_a_mixed_batch(world, variant):
     row = world.rows[variant][0]
+    # The first moves say as much as all of them.
     batch = stack([world.problems[row]], dtype=torch.float64)
-    if world.size == 10:
-        assert_same(world, row, world.roll(batch, starts=2), 0)
-    else:  # the first moves of a large instance say as much
-        alone = world.roll(batch, starts=2, brief=True).sequence[0]
-        assert torch.equal(alone, world.double_greedy.sequence[row, :, : alone.shape[1]])
+    alone = world.roll(batch, starts=2, brief=True).sequence[0]
+    assert torch.equal(alone, world.double_greedy.sequence[row, :, : alone.shape[1]])
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

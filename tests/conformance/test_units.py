@@ -58,7 +58,7 @@ def plans(solver: Solver, problem: Problem) -> list[list[list[int]]]:
     return [routes_of(problem, moves) for moves in found.sequence[0].tolist()]
 
 
-@settings(max_examples=6, derandomize=True, deadline=None, phases=[Phase.generate])
+@settings(max_examples=3, derandomize=True, deadline=None, phases=[Phase.generate])
 @given(st.integers(0, 10**6), st.floats(1e-3, 1e5), st.floats(1e-3, 1e5))
 def test_no_plan_depends_on_units(solver: Solver, seed: int, length: float, time: float) -> None:
     plain, scaled = drawn(seed, 1.0, 1.0), drawn(seed, length, time)
@@ -71,9 +71,9 @@ def test_no_plan_depends_on_units(solver: Solver, seed: int, length: float, time
         assert other.cost == pytest.approx(one.cost * length, rel=1e-9)
 
 
-@pytest.mark.parametrize("time", [1.0, 60.0, 3600.0])
-def test_no_plan_depends_on_when_time_begins(solver: Solver, time: float) -> None:
+def test_no_plan_depends_on_when_time_begins(solver: Solver) -> None:
     """A depot that is open since 1970, and windows in our time: still the same plan."""
+    time = 3600.0
     plain, since = drawn(5, 1.0, time, since=time), drawn(5, 1.0, time, since=1.6e9)
     assert plans(solver, since) == plans(solver, plain)
     windows = since.windows.copy()

@@ -106,45 +106,36 @@ BOTH_WAYS = instance(
 TOUR = instance("TSP", "VEHICLES: 1", sections="")
 
 
-@pytest.mark.parametrize(
-    ("text", "sol", "cost", "rounding", "broken"),
-    [
-        # 10 + 2 * (3 + 4 + 5) by vehicle 1, 2 * 1.414 by vehicle 2 and 2 * 4 by vehicle 3.
-        (MIXED, "1: 1 2\nRoute #2: 4\nRoute #3: 3", 44.828, "three-decimals", []),
-        (MIXED, "1: 1 2 4\nRoute #3: 3", 42.04, "three-decimals", []),
-        (MIXED, "1:\nRoute #2: 1 2\nRoute #3: 3 4", 20.576, "three-decimals", ["capacity"]),
-        # Vehicle 2 leaves at 16 for customer 2, who opens at 20: 4 + 2 + 4, within 13. Vehicle 1
-        # takes 4 + 2 + 3.162 + 2 + 1.414.
-        (DEPOTS, "1: 3 4\nRoute #2: 2", 16.576, "three-decimals", []),
-        (DEPOTS, "1: 3\nRoute #2: 2 4", 17.842, "three-decimals", ["duration"]),
-        (DEPOTS, "1: 4\nRoute #2: 2 3", 14.828, "three-decimals", ["duration"]),
-        (SITES, "1: 1 2\nRoute #2: 3 4", 20.576, "three-decimals", []),
-        (SITES, "1: 1 4\nRoute #2: 2 3", 18.65, "three-decimals", ["vehicle"]),
-        # Customers 2 and 3 are left out at 7 and 8.
-        (PRIZES, "1: 1 4", 21.6, "one-decimal", []),
-        (PRIZES, "1: 1 2 3", 14, "one-decimal", ["visit"]),
-        (BACKHAULS, "1: 4 1 2 3", 14, "nearest", []),
-        (BACKHAULS, "1: 1 2 3 4", 14, "nearest", ["precedence"]),
-        (CHOICE, "1: 1 3 4", 3 + 5 + 3 + 1, "nearest", []),
-        (CHOICE, "1: 1 2 3 4", 14, "nearest", ["group"]),
-        (CHOICE, "1: 3 4", 4 + 3 + 1, "nearest", ["group"]),
-        # 3 and 2 fit together, 4 together with 1: two trips, the second leaves at 10 or later.
-        (TRIPS, "1: 1 4 0 2\nRoute #2: 3", 3 + 2.2 + 1.4 + 10 + 8, "one-decimal", []),
-        (TRIPS, "1: 1 4 0 2 3", 3 + 2.2 + 1.4 + 12, "one-decimal", ["capacity"]),
-        (TRIPS, "1: 1 0 2 0 3\nRoute #2: 4", 6 + 10 + 8 + 2.8, "one-decimal", ["reload"]),
-        # 7 leave, 7 come back at most: 5 on board after customer 1, 5 - 2 + 3 after customer 2.
-        (BOTH_WAYS, "1: 1 2 3 4", 14, "nearest", []),
-        (
-            BOTH_WAYS.replace("CAPACITY: 7", "CAPACITY: 6.5"),
-            "1: 1 2 3 4",
-            14,
-            "nearest",
-            ["capacity"],
-        ),
-        (TOUR, "1: 1 2 3 4", 14, "nearest", []),
-        (TOUR, "1: 1 2 3", 14, "nearest", ["visit"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "sol", "cost", "rounding", "broken"), [
+    # 10 + 2 * (3 + 4 + 5) by vehicle 1, 2 * 1.414 by vehicle 2 and 2 * 4 by vehicle 3.
+    (MIXED, "1: 1 2\nRoute #2: 4\nRoute #3: 3", 44.828, "three-decimals", []),
+    (MIXED, "1: 1 2 4\nRoute #3: 3", 42.04, "three-decimals", []),
+    (MIXED, "1:\nRoute #2: 1 2\nRoute #3: 3 4", 20.576, "three-decimals", ["capacity"]),
+    # Vehicle 2 leaves at 16 for customer 2, who opens at 20: 4 + 2 + 4, within 13. Vehicle 1
+    # takes 4 + 2 + 3.162 + 2 + 1.414.
+    (DEPOTS, "1: 3 4\nRoute #2: 2", 16.576, "three-decimals", []),
+    (DEPOTS, "1: 3\nRoute #2: 2 4", 17.842, "three-decimals", ["duration"]),
+    (DEPOTS, "1: 4\nRoute #2: 2 3", 14.828, "three-decimals", ["duration"]),
+    (SITES, "1: 1 2\nRoute #2: 3 4", 20.576, "three-decimals", []),
+    (SITES, "1: 1 4\nRoute #2: 2 3", 18.65, "three-decimals", ["vehicle"]),
+    # Customers 2 and 3 are left out at 7 and 8.
+    (PRIZES, "1: 1 4", 21.6, "one-decimal", []),
+    (PRIZES, "1: 1 2 3", 14, "one-decimal", ["visit"]),
+    (BACKHAULS, "1: 4 1 2 3", 14, "nearest", []),
+    (BACKHAULS, "1: 1 2 3 4", 14, "nearest", ["precedence"]),
+    (CHOICE, "1: 1 3 4", 3 + 5 + 3 + 1, "nearest", []),
+    (CHOICE, "1: 1 2 3 4", 14, "nearest", ["group"]),
+    (CHOICE, "1: 3 4", 4 + 3 + 1, "nearest", ["group"]),
+    # 3 and 2 fit together, 4 together with 1: two trips, the second leaves at 10 or later.
+    (TRIPS, "1: 1 4 0 2\nRoute #2: 3", 3 + 2.2 + 1.4 + 10 + 8, "one-decimal", []),
+    (TRIPS, "1: 1 4 0 2 3", 3 + 2.2 + 1.4 + 12, "one-decimal", ["capacity"]),
+    (TRIPS, "1: 1 0 2 0 3\nRoute #2: 4", 6 + 10 + 8 + 2.8, "one-decimal", ["reload"]),
+    # 7 leave, 7 come back at most: 5 on board after customer 1, 5 - 2 + 3 after customer 2.
+    (BOTH_WAYS, "1: 1 2 3 4", 14, "nearest", []),
+    (BOTH_WAYS.replace("CAPACITY: 7", "CAPACITY: 6.5"), "1: 1 2 3 4", 14, "nearest", ["capacity"]),
+    (TOUR, "1: 1 2 3 4", 14, "nearest", []),
+    (TOUR, "1: 1 2 3", 14, "nearest", ["visit"]),
+])  # fmt: skip
 def test_plans_cost_what_they_should(
     tmp_path: Path, text: str, sol: str, cost: float, rounding: str, broken: list[str]
 ) -> None:
@@ -196,38 +187,30 @@ def test_several_kinds_of_load(tmp_path: Path) -> None:
     assert [one.capacities for one in problem.fleet] == [(2, 9), (9, 4)]
 
 
-@pytest.mark.parametrize(
-    ("text", "old", "new", "words"),
-    [
-        (MIXED, "VEHICLES: 3", "VEHICLES: 4", "expected 4 rows .VEHICLES., received 3"),
-        (MIXED, "VEHICLES: 3", "VEHICLES: 0", "VEHICLES: expected their number next to CAPACITY_"),
-        (MIXED, "VEHICLES: 3\n", "", "VEHICLES: expected a number, as HFVRP needs it"),
-        (MIXED, "2 3\n3 3\nV", "2 3\n2 3\nV", "expected every vehicle once, received 2 again"),
-        (MIXED, "1 10\n", "7 10\n", "expected a vehicle of 1 to 3, received 7"),
-        (MIXED, "1 10\n", "1 nan\n", "expected a finite number, received nan"),
-        (MIXED, "1 10\n", "1 -10\n", r"fixed_cost: expected a finite number of at least 0"),
-        (MIXED, "1 4\n", "1 -4\n", r"capacity: expected more than 0"),
-        (MIXED, "VEHICLES: 3", "VEHICLES: 3\nCAPACITY: 9", "no section next to the key CAPACITY"),
-        (DEPOTS, "2 2\nDEPOT", "2 9\nDEPOT", "DEPOT_SECTION: expected a node of 1 to 5"),
-        (DEPOTS, "2 2\nDEPOT", "2 3\nDEPOT", "start: expected one of the depots"),
-        (SITES, "1 2 3\n", "1 2 x\n", "ALLOWED_CLIENTS_SECTION: expected a number, received x"),
-        (SITES, "1 2 3\n", "1 2 1\n", "allowed: expected customers, received node 0"),
-        (PRIZES, "3 7\n", "3 -7\n", "penalty, node 2"),
-        (CHOICE, "1 2 3\n", "1 2 7\n", "GROUP_SECTION: expected a node of 1 to 5, received 7"),
-        (CHOICE, "2 4\n3", "2 4 3\n3", "groups"),
-        (CHOICE, "1 2 3\n", "1 2 1\n", "groups"),
-        (TRIPS, "5 8\n", "5 x\n", "RELEASE_TIME_SECTION: expected a number, received x"),
-        (TRIPS, "RELOADS: 1", "RELOADS: 1.5", "max_reloads: expected a whole number"),
-        (TRIPS, "2 1\nDEPOT", "2 3\nDEPOT", "reload_depots: expected"),
-        (
-            BOTH_WAYS,
-            "3 3\n",
-            "3 -3\n",
-            "BACKHAUL_SECTION, node 3: expected an amount of at least 0",
-        ),
-        (TOUR, "VEHICLES: 1", "VEHICLES: 2", "expected no vehicles in TYPE TSP"),
-    ],
-)
+@pytest.mark.parametrize(("text", "old", "new", "words"), [
+    (MIXED, "VEHICLES: 3", "VEHICLES: 4", "expected 4 rows .VEHICLES., received 3"),
+    (MIXED, "VEHICLES: 3", "VEHICLES: 0", "VEHICLES: expected their number next to CAPACITY_"),
+    (MIXED, "VEHICLES: 3\n", "", "VEHICLES: expected a number, as HFVRP needs it"),
+    (MIXED, "2 3\n3 3\nV", "2 3\n2 3\nV", "expected every vehicle once, received 2 again"),
+    (MIXED, "1 10\n", "7 10\n", "expected a vehicle of 1 to 3, received 7"),
+    (MIXED, "1 10\n", "1 nan\n", "expected a finite number, received nan"),
+    (MIXED, "1 10\n", "1 -10\n", r"fixed_cost: expected a finite number of at least 0"),
+    (MIXED, "1 4\n", "1 -4\n", r"capacity: expected more than 0"),
+    (MIXED, "VEHICLES: 3", "VEHICLES: 3\nCAPACITY: 9", "no section next to the key CAPACITY"),
+    (DEPOTS, "2 2\nDEPOT", "2 9\nDEPOT", "DEPOT_SECTION: expected a node of 1 to 5"),
+    (DEPOTS, "2 2\nDEPOT", "2 3\nDEPOT", "start: expected one of the depots"),
+    (SITES, "1 2 3\n", "1 2 x\n", "ALLOWED_CLIENTS_SECTION: expected a number, received x"),
+    (SITES, "1 2 3\n", "1 2 1\n", "allowed: expected customers, received node 0"),
+    (PRIZES, "3 7\n", "3 -7\n", "penalty, node 2"),
+    (CHOICE, "1 2 3\n", "1 2 7\n", "GROUP_SECTION: expected a node of 1 to 5, received 7"),
+    (CHOICE, "2 4\n3", "2 4 3\n3", "groups"),
+    (CHOICE, "1 2 3\n", "1 2 1\n", "groups"),
+    (TRIPS, "5 8\n", "5 x\n", "RELEASE_TIME_SECTION: expected a number, received x"),
+    (TRIPS, "RELOADS: 1", "RELOADS: 1.5", "max_reloads: expected a whole number"),
+    (TRIPS, "2 1\nDEPOT", "2 3\nDEPOT", "reload_depots: expected"),
+    (BOTH_WAYS, "3 3\n", "3 -3\n", "BACKHAUL_SECTION, node 3: expected an amount of at least 0"),
+    (TOUR, "VEHICLES: 1", "VEHICLES: 2", "expected no vehicles in TYPE TSP"),
+])  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, old: str, new: str, words: str) -> None:
     assert text.count(old) == 1
     with pytest.raises(FormatError, match=words):

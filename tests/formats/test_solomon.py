@@ -54,32 +54,21 @@ def test_tabs_and_other_suffixes(tmp_path: Path) -> None:
     assert read(save(tmp_path, text, "r101.vrp")) == read(save(tmp_path, R101))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("VEHICLE", "WAGON", "line 3: expected the heading VEHICLE, received WAGON"),
-        ("CUSTOMER", "CUSTOMER\nCUSTOMER", "line 8, CUSTOMER: expected every heading once"),
-        (
-            "25         200",
-            "25",
-            "VEHICLE: expected one line with number and capacity, received 25",
-        ),
-        ("25         200", "2.5 200", "expected a whole number of vehicles, received 2.5"),
-        (
-            "25         200",
-            "0 200",
-            "max_routes: expected a whole number",
-        ),
-        ("161        171", "161", "line 11, CUSTOMER: expected 7 numbers, received 6"),
-        ("161        171", "161 soon", "line 11, CUSTOMER: expected a number, received soon"),
-        ("161        171", "161 nan", "line 11, CUSTOMER: expected a finite number, received nan"),
-        ("161        171", "171 161", "windows, node 1: expected a window that closes"),
-        ("    2      35", "    7      35", "line 12, CUSTOMER: expected node 2, received 7"),
-        ("NUMBER     CAPACITY\n", "", "VEHICLE: expected a line of column titles"),
-        (R101[R101.index("    1  ") :], "", "expected a depot and customers, received 1 rows"),
-        (R101[R101.index("CUSTOMER") :], "", "with the heading CUSTOMER, received none"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "words"), [
+    ("VEHICLE", "WAGON", "line 3: expected the heading VEHICLE, received WAGON"),
+    ("CUSTOMER", "CUSTOMER\nCUSTOMER", "line 8, CUSTOMER: expected every heading once"),
+    ("25         200", "25", "VEHICLE: expected one line with number and capacity, received 25"),
+    ("25         200", "2.5 200", "expected a whole number of vehicles, received 2.5"),
+    ("25         200", "0 200", "max_routes: expected a whole number"),
+    ("161        171", "161", "line 11, CUSTOMER: expected 7 numbers, received 6"),
+    ("161        171", "161 soon", "line 11, CUSTOMER: expected a number, received soon"),
+    ("161        171", "161 nan", "line 11, CUSTOMER: expected a finite number, received nan"),
+    ("161        171", "171 161", "windows, node 1: expected a window that closes"),
+    ("    2      35", "    7      35", "line 12, CUSTOMER: expected node 2, received 7"),
+    ("NUMBER     CAPACITY\n", "", "VEHICLE: expected a line of column titles"),
+    (R101[R101.index("    1  ") :], "", "expected a depot and customers, received 1 rows"),
+    (R101[R101.index("CUSTOMER") :], "", "with the heading CUSTOMER, received none"),
+])  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, words: str) -> None:
     assert R101.count(old) == 1
     with pytest.raises(FormatError, match=rf"^{tmp_path}/r101\.txt: .*{words}"):

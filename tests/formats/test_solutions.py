@@ -143,53 +143,32 @@ def test_unknown_keys_are_said(tmp_path: Path) -> None:
     assert messages[1].endswith("case.json: instance 0, unknown key colour left out")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
-        ("case.sol", "", "expected an instance or a solution, received an empty file"),
-        (
-            "case.sol",
-            "Cost 3\n",
-            "expected a solution in JSON, CSV or lines such as 'Route #1: 3 5', received neither",
-        ),
-        ("case.sol", "Route #1:\nCost 3\n", "expected customers in some route, received none"),
-        ("case.sol", "Route #1: 0 2\n", "line 1: expected customers counted from 1, received 0"),
-        ("case.sol", "Route #1: 1.5\n", "line 1: expected customers counted from 1, received 1.5"),
-        ("case.sol", "Route #1: 4\nCost 1\n", "route 1: expected customers 1 to 3, received 4"),
-        ("case.sol", "Route #1: 1\nCost x\n", "line 2, cost: expected a number, received x"),
-        ("case.sol", "Route #1: 1\nCost 1\nCost 1\n", "line 3: expected one cost"),
-        ("case.vrp", "NAME : x\nTYPE : TSP\n", "received what looks like vrplib"),
-        (
-            "case.xyz",
-            "hello\n",
-            "expected a solution in JSON, CSV or lines such as .*, received neither",
-        ),
-        ("case.json", "[]", "expected a JSON object, received list"),
-        ("case.json", "{}", "instances: expected a list of solutions, received no such key"),
-        ("case.json", '{"instances": 3}', "instances: expected a list, received 3"),
-        ("case.json", '{"instances": [3]}', "instance 0: expected a table with routes, received 3"),
-        ("case.json", '{"instances": [{}]}', "instance 0, routes: expected a list"),
-        ("case.json", '{"instances": [{"routes": [3]}]}', "instance 0, route 1: expected a list"),
-        (
-            "case.json",
-            '{"instances": [{"routes": [[0, 1.0]]}]}',
-            "route 1: expected a whole number",
-        ),
-        ("case.json", '{"instances": [{"routes": [[0, -1]]}]}', "route 1: expected nodes counted"),
-        (
-            "case.json",
-            '{"instances": [{"routes": [], "cost": "1"}]}',
-            "instance 0, cost: expected a",
-        ),
-        ("case.json", '{"instances": [{"routes": [], "cost": NaN}]}', "NaN is no number of JSON"),
-        (
-            "case.json",
-            '{"instances": [{"routes": [], "feasible": 1}]}',
-            "feasible: expected true or",
-        ),
-        ("case.json", '{"instances": [], "variant": 1}', "variant: expected a string, received 1"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "words"), [
+    ("case.sol", "", "expected an instance or a solution, received an empty file"),
+    ("case.sol", "Cost 3\n",
+     "expected a solution in JSON, CSV or lines such as 'Route #1: 3 5', received neither"),
+    ("case.sol", "Route #1:\nCost 3\n", "expected customers in some route, received none"),
+    ("case.sol", "Route #1: 0 2\n", "line 1: expected customers counted from 1, received 0"),
+    ("case.sol", "Route #1: 1.5\n", "line 1: expected customers counted from 1, received 1.5"),
+    ("case.sol", "Route #1: 4\nCost 1\n", "route 1: expected customers 1 to 3, received 4"),
+    ("case.sol", "Route #1: 1\nCost x\n", "line 2, cost: expected a number, received x"),
+    ("case.sol", "Route #1: 1\nCost 1\nCost 1\n", "line 3: expected one cost"),
+    ("case.vrp", "NAME : x\nTYPE : TSP\n", "received what looks like vrplib"),
+    ("case.xyz", "hello\n",
+     "expected a solution in JSON, CSV or lines such as .*, received neither"),
+    ("case.json", "[]", "expected a JSON object, received list"),
+    ("case.json", "{}", "instances: expected a list of solutions, received no such key"),
+    ("case.json", '{"instances": 3}', "instances: expected a list, received 3"),
+    ("case.json", '{"instances": [3]}', "instance 0: expected a table with routes, received 3"),
+    ("case.json", '{"instances": [{}]}', "instance 0, routes: expected a list"),
+    ("case.json", '{"instances": [{"routes": [3]}]}', "instance 0, route 1: expected a list"),
+    ("case.json", '{"instances": [{"routes": [[0, 1.0]]}]}', "route 1: expected a whole number"),
+    ("case.json", '{"instances": [{"routes": [[0, -1]]}]}', "route 1: expected nodes counted"),
+    ("case.json", '{"instances": [{"routes": [], "cost": "1"}]}', "instance 0, cost: expected a"),
+    ("case.json", '{"instances": [{"routes": [], "cost": NaN}]}', "NaN is no number of JSON"),
+    ("case.json", '{"instances": [{"routes": [], "feasible": 1}]}', "feasible: expected true or"),
+    ("case.json", '{"instances": [], "variant": 1}', "variant: expected a string, received 1"),
+])  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path: Path, name: str, text: str, words: str) -> None:
     with pytest.raises(FormatError, match=words) as caught:
         read_solution(save(tmp_path, text, name), problem_with((0,)))

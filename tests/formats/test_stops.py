@@ -88,33 +88,27 @@ def test_what_a_solution_writes_is_read(tmp_path, problem, routes, types, form):
     assert again.vehicles == solution.vehicles
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("plan.json", {"instances": [{"routes": [["hub", "Ann"]]}]}, "id of the instance.*'Ann'"),
-        ("plan.json", {"routes": [{"stops": [{"id": 5}]}]}, "an id of the instance, received 5"),
-        ("plan.json", {"routes": [{"stops": [{"id": [5]}]}]}, "an id of the instance, received a"),
-        ("plan.json", {"routes": [{"stops": [{"id": True}]}]}, "an id of the instance, received t"),
-        ("plan.json", {"routes": [{"stops": [{}]}]}, "stops with node or id, received a table of"),
-        ("plan.json", {"routes": [{"stops": [3]}]}, "stops with node or id, received 3"),
-        ("plan.json", {"routes": [{"legs": []}]}, "route 1, stops: expected a list"),
-        (
-            "plan.json",
-            {"routes": [{"stops": [{"id": "hub", "node": 1}]}]},
-            "route 1: expected one node, 'hub' is node 0, received node 1",
-        ),
-        ("plan.json", {"routes": [{"stops": [{"node": -1}]}]}, "nodes counted from 0"),
-        ("plan.json", {"routes": [{"stops": [], "vehicle": 1.5}]}, "vehicle: expected a whole"),
-        ("plan.csv", "stop,node\n1,2\n", "line 1: expected columns route, and node or id"),
-        ("plan.csv", "route,node\n1,x\n", "line 2: expected a whole number"),
-        ("plan.csv", "route,node\n1,1.5\n", "line 2: expected a whole number"),
-        ("plan.csv", "route,node\n,2\n", "line 2: expected the number of a route"),
-        ("plan.csv", "route,node,id\n1,,\n", "line 2: expected a node or an id"),
-        ("plan.csv", "route,node,id\n1,0,Anna\n", "line 2: expected one node, 'Anna' is node 1"),
-        ("plan.csv", "route,id\n1,Zoe\n", "line 2: expected an id of the instance, received 'Z"),
-        ("plan.csv", "route,id\n1,7\n", "line 2: expected an id of the instance, received '7'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "words"), [
+    ("plan.json", {"instances": [{"routes": [["hub", "Ann"]]}]}, "id of the instance.*'Ann'"),
+    ("plan.json", {"routes": [{"stops": [{"id": 5}]}]}, "an id of the instance, received 5"),
+    ("plan.json", {"routes": [{"stops": [{"id": [5]}]}]}, "an id of the instance, received a"),
+    ("plan.json", {"routes": [{"stops": [{"id": True}]}]}, "an id of the instance, received t"),
+    ("plan.json", {"routes": [{"stops": [{}]}]}, "stops with node or id, received a table of"),
+    ("plan.json", {"routes": [{"stops": [3]}]}, "stops with node or id, received 3"),
+    ("plan.json", {"routes": [{"legs": []}]}, "route 1, stops: expected a list"),
+    ("plan.json", {"routes": [{"stops": [{"id": "hub", "node": 1}]}]},
+     "route 1: expected one node, 'hub' is node 0, received node 1"),
+    ("plan.json", {"routes": [{"stops": [{"node": -1}]}]}, "nodes counted from 0"),
+    ("plan.json", {"routes": [{"stops": [], "vehicle": 1.5}]}, "vehicle: expected a whole"),
+    ("plan.csv", "stop,node\n1,2\n", "line 1: expected columns route, and node or id"),
+    ("plan.csv", "route,node\n1,x\n", "line 2: expected a whole number"),
+    ("plan.csv", "route,node\n1,1.5\n", "line 2: expected a whole number"),
+    ("plan.csv", "route,node\n,2\n", "line 2: expected the number of a route"),
+    ("plan.csv", "route,node,id\n1,,\n", "line 2: expected a node or an id"),
+    ("plan.csv", "route,node,id\n1,0,Anna\n", "line 2: expected one node, 'Anna' is node 1"),
+    ("plan.csv", "route,id\n1,Zoe\n", "line 2: expected an id of the instance, received 'Z"),
+    ("plan.csv", "route,id\n1,7\n", "line 2: expected an id of the instance, received '7'"),
+])  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path: Path, name: str, content: object, words: str) -> None:
     path = save(tmp_path, content, name)
     with pytest.raises(FormatError, match=words) as caught:

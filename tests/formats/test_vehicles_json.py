@@ -70,24 +70,18 @@ def test_services_are_a_table_whose_keys_are_numbers_of_nodes(tmp_path: Path) ->
     assert read(path).fleet[0].service == ((1, 5.0), (3, 2.0))
 
 
-@pytest.mark.parametrize(
-    ("change", "part"),
-    [
-        ({"vehicles": {}}, "vehicles: expected a list"),
-        ({"vehicles": [3]}, "vehicles, type 0, type: expected a .*table of keys, received 3"),
-        (
-            {"vehicles": [{"capacty": 3}]},
-            "type 0, keys: expected .*'capacity'.* received 'capacty'",
-        ),
-        ({"vehicles": [{"count": "two"}]}, "type 0, count: expected a whole number"),
-        ({"vehicles": [{"pinned": [1.5]}]}, "type 0, pinned: expected numbers or ids of nodes"),
-        ({"vehicles": [{"window": [1]}]}, "type 0, window: expected two moments"),
-        ({"vehicles": []}, "vehicles: expected at least one type"),
-        ({"demand": [[0], [1, 2], [0], [0], [0]]}, "demand, node 1: expected .* regular shape"),
-        ({"demand": [[0], 1, [0], [0], [0]]}, "demand, node 1: expected .* regular shape"),
-        ({"capacity": [1, 2]}, "capacity: expected a number"),
-    ],
-)
+@pytest.mark.parametrize(("change", "part"), [
+    ({"vehicles": {}}, "vehicles: expected a list"),
+    ({"vehicles": [3]}, "vehicles, type 0, type: expected a .*table of keys, received 3"),
+    ({"vehicles": [{"capacty": 3}]}, "type 0, keys: expected .*'capacity'.* received 'capacty'"),
+    ({"vehicles": [{"count": "two"}]}, "type 0, count: expected a whole number"),
+    ({"vehicles": [{"pinned": [1.5]}]}, "type 0, pinned: expected numbers or ids of nodes"),
+    ({"vehicles": [{"window": [1]}]}, "type 0, window: expected two moments"),
+    ({"vehicles": []}, "vehicles: expected at least one type"),
+    ({"demand": [[0], [1, 2], [0], [0], [0]]}, "demand, node 1: expected .* regular shape"),
+    ({"demand": [[0], 1, [0], [0], [0]]}, "demand, node 1: expected .* regular shape"),
+    ({"capacity": [1, 2]}, "capacity: expected a number"),
+])  # fmt: skip
 def test_mistakes_are_named(tmp_path: Path, change: dict[str, Any], part: str) -> None:
     path = tmp_path / "wrong.json"
     path.write_text(json.dumps({"locations": PLACES, "depots": [0], **change}))

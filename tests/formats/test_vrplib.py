@@ -360,28 +360,22 @@ def test_tours_survive(tmp_path: Path, name: str) -> None:
 SQUARE = [[0, 0], [0, 1], [1, 0], [1, 1], [2, 2]]
 
 
-@pytest.mark.parametrize(
-    ("feature", "fields"),
-    [
-        ("durations", {"durations": np.ones((5, 5))}),
-        ("metric", {"metric": Metric("manhattan", "none")}),
-        ("infinite capacity", {"capacity": np.inf, "demand": None}),
-        ("pairs without windows", {"demand": [0, -1, 1, -1, 1], "pairs": [(1, 2), (3, 4)]}),
-        ("windows that never close", {"windows": [[0, 9]] * 4 + [[0, np.inf]]}),
-        ("max_length next to service", {"max_length": 9, "service": [0, 1, 1, 1, 1]}),
-        ("prize", {"prize": [0, 1, 1, 1, 1], "penalty": [0, 1, 1, 1, 1]}),
-        ("penalty of 0", {"penalty": [0, 1, 1, 0, 1]}),
-        ("vehicles of which there are as many as are needed", {"vehicles": [{"fixed_cost": 2}]}),
-        (
-            "shifts of vehicles",
-            {"vehicles": [{"count": 2, "window": [0, 9]}], "windows": [[0, 9]] * 5},
-        ),
-        (
-            "max_duration of some vehicles and not of others",
-            {"vehicles": [{"count": 1, "max_duration": 9}, {"count": 1}]},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("feature", "fields"), [
+    ("durations", {"durations": np.ones((5, 5))}),
+    ("metric", {"metric": Metric("manhattan", "none")}),
+    ("infinite capacity", {"capacity": np.inf, "demand": None}),
+    ("pairs without windows", {"demand": [0, -1, 1, -1, 1], "pairs": [(1, 2), (3, 4)]}),
+    ("windows that never close", {"windows": [[0, 9]] * 4 + [[0, np.inf]]}),
+    ("max_length next to service", {"max_length": 9, "service": [0, 1, 1, 1, 1]}),
+    ("prize", {"prize": [0, 1, 1, 1, 1], "penalty": [0, 1, 1, 1, 1]}),
+    ("penalty of 0", {"penalty": [0, 1, 1, 0, 1]}),
+    ("vehicles of which there are as many as are needed", {"vehicles": [{"fixed_cost": 2}]}),
+    ("shifts of vehicles", {"vehicles": [{"count": 2, "window": [0, 9]}], "windows": [[0,
+                                                                                       9]] * 5}),
+    ("max_duration of some vehicles and not of others", {"vehicles": [{"count": 1,
+                                                                       "max_duration": 9},
+                                                                      {"count": 1}]}),
+])  # fmt: skip
 def test_what_the_format_cannot_hold_is_refused_by_name(
     tmp_path: Path, feature: str, fields: dict[str, object]
 ) -> None:

@@ -13,21 +13,8 @@ from hostile_text import flip, flips, numbers
 from hypothesis import strategies as st
 
 _DTYPES = (
-    "f2",
-    "f4",
-    "i1",
-    "u8",
-    "i8",
-    "c16",
-    "U3",
-    "S4",
-    "O",
-    "bool",
-    "M8[s]",
-    "m8[s]",
-    "g",
-    "f8",
-)
+    "f2", "f4", "i1", "u8", "i8", "c16", "U3", "S4", "O", "bool", "M8[s]", "m8[s]", "g", "f8",
+)  # fmt: skip
 
 
 def _cast(array: Any, number: int, value: float) -> Any:

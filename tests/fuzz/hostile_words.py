@@ -25,16 +25,8 @@ TOKENS = (
 WORDS = (
     *("id", "x", "y", "lon", "lat", "depot", "demand", "delivery", "pickup", "open", "close"),
     *("service", "prize", "penalty", "pickup_id", "capacity", "max_length", "max_routes", "name"),
-    *(
-        "min_prize",
-        "speed_kmh",
-        "vehicles",
-        "locations",
-        "matrix",
-        "durations",
-        "metric",
-        "windows",
-    ),
+    *("min_prize", "speed_kmh", "vehicles", "locations", "matrix", "durations", "metric",
+      "windows"),
     *("format", "version", "variant", "depots", "load_rule", "open_routes", "backhaul_last"),
     *("revealed_prize", "maximise_prize", "pairs", "ids", "places", "geographic", "time_unit"),
     *("clock", "geometry", "rounding", "origin", "unit", "form", "distance_matrix", "time_matrix"),
@@ -43,19 +35,9 @@ WORDS = (
     *("shipments", "matrices", "costs", "profile", "skills", "breaks", "instances", "routes"),
     *("location", "location_index", "amount", "time_window", "speed_factor", "per_hour", "fixed"),
     *("count", "start", "end", "open_route", "fixed_cost", "window", "allowed", "forbidden"),
-    *(
-        "pinned",
-        "cost",
-        "feasible",
-        "seconds",
-        "device",
-        "code",
-        "error",
-        "message",
-        "steps",
-        "setup",
-    ),
-)
+    *("pinned", "cost", "feasible", "seconds", "device", "code", "error", "message", "steps",
+      "setup"),
+)  # fmt: skip
 # Values of a document. Text in «» stands raw in the file: not all of it is JSON.
 VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, 1, -1, 2, 0.5, -0.0, 3, 1e308, 1e100, 1e99, 5e-324, 10**30, -(10**30)),

@@ -125,17 +125,11 @@ def test_any_words(tmp_path, capsys, monkeypatch, watch, words):
     check_output(code, errors, "with any words")
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("case.csv", b"Route" + b" " * 60_000),
-        ("case.json", b'{"a":' * 50_000),
-        (
-            "case.vrp",
-            fuzz_corpus.CVRP.replace("DIMENSION : 5", "DIMENSION : 9" + "9" * 300).encode(),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "content"), [
+    ("case.csv", b"Route" + b" " * 60_000),
+    ("case.json", b'{"a":' * 50_000),
+    ("case.vrp", fuzz_corpus.CVRP.replace("DIMENSION : 5", "DIMENSION : 9" + "9" * 300).encode()),
+])  # fmt: skip
 def test_a_real_process(tmp_path: Path, name: str, content: bytes) -> None:
     path = tmp_path / name
     path.write_bytes(content)

@@ -181,38 +181,25 @@ def test_a_sol_for_several_depots_names_the_file(tmp_path: Path) -> None:
 # ----------------------------------------------------------------------- what Python hands over
 
 
-@pytest.mark.parametrize(
-    ("make", "part"),
-    [
-        (lambda: Problem.from_frame(None), "frame: expected a data frame, or columns by name"),
-        (
-            lambda: Problem.from_frame({"x": [0, 1], "y": [0, 1], "capacity": [np.arange(2)] * 2}),
-            "capacity: expected a number",
-        ),
-        (
-            lambda: Problem.from_frame({"x": [0, 1], "y": [0, 1], "depot": [np.arange(2)] * 2}),
-            "depot, node 0: expected yes, no, or nothing",
-        ),
-        (lambda: Problem.from_coordinates(POINTS, ids=["a", pd.NA, "c"]), "ids, node 1: expected"),
-        (lambda: Problem.from_coordinates(POINTS, ids=np.array(5)), "ids: expected 3 ids"),
-        (
-            lambda: Problem.from_lonlat([[0, 0], [1, 1]], places=[[0, 0], [1, 1]]),
-            "places: expected nothing beside lonlat",
-        ),
-        (lambda: Problem.from_vroom({**VROOM, "jobs": np.arange(3)}), "job 0: expected"),
-        (lambda: Problem.from_vroom({**VROOM, "jobs": pd.NA}), "jobs: expected"),
-        (lambda: Problem.from_vroom({**VROOM, "jobs": pd.DataFrame([[1, 2]])}), "job 0: expected"),
-        (lambda: Problem.from_table({**OSRM, "code": pd.NA}), "received a failure"),
-        (
-            lambda: Problem.from_matrix(np.array([[0, 1], [1, 0]], "g") * np.longdouble("1e4000")),
-            "matrix: expected numbers below 1e.100, or inf, received a larger long double",
-        ),
-        (
-            lambda: Problem.from_coordinates(POINTS, capacity=np.longdouble("1e4000")),
-            "capacity: expected a number",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("make", "part"), [
+    (lambda: Problem.from_frame(None), "frame: expected a data frame, or columns by name"),
+    (lambda: Problem.from_frame({"x": [0, 1], "y": [0, 1], "capacity": [np.arange(2)] * 2}),
+     "capacity: expected a number"),
+    (lambda: Problem.from_frame({"x": [0, 1], "y": [0, 1], "depot": [np.arange(2)] * 2}),
+     "depot, node 0: expected yes, no, or nothing"),
+    (lambda: Problem.from_coordinates(POINTS, ids=["a", pd.NA, "c"]), "ids, node 1: expected"),
+    (lambda: Problem.from_coordinates(POINTS, ids=np.array(5)), "ids: expected 3 ids"),
+    (lambda: Problem.from_lonlat([[0, 0], [1, 1]], places=[[0, 0], [1, 1]]),
+     "places: expected nothing beside lonlat"),
+    (lambda: Problem.from_vroom({**VROOM, "jobs": np.arange(3)}), "job 0: expected"),
+    (lambda: Problem.from_vroom({**VROOM, "jobs": pd.NA}), "jobs: expected"),
+    (lambda: Problem.from_vroom({**VROOM, "jobs": pd.DataFrame([[1, 2]])}), "job 0: expected"),
+    (lambda: Problem.from_table({**OSRM, "code": pd.NA}), "received a failure"),
+    (lambda: Problem.from_matrix(np.array([[0, 1], [1, 0]], "g") * np.longdouble("1e4000")),
+     "matrix: expected numbers below 1e.100, or inf, received a larger long double"),
+    (lambda: Problem.from_coordinates(POINTS, capacity=np.longdouble("1e4000")),
+     "capacity: expected a number"),
+])  # fmt: skip
 def test_refused_in_words(make: Any, part: str) -> None:
     if "long" in part and np.finfo(np.longdouble).max == np.finfo(np.float64).max:
         pytest.skip("long doubles are no longer than doubles here")

@@ -16,10 +16,11 @@ import pytest
 
 import spacevrp
 from spacevrp.many import solve_many
-from spacevrp.many.engines import Lost, Task
+from spacevrp.many.engines import Lost, Roster, Task, _make_worker
 from spacevrp.many.run import _Run
 from spacevrp.many.sources import gather
 from spacevrp.many.store import Store
+from spacevrp.many.worker import WorkerSettings
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 
@@ -31,6 +32,34 @@ OPTIONS = ("--set", "network=false", "--set", "iterations=20", "--device", "cpu"
 
 def plans(rows: Any) -> list[tuple[int, Any, Any]]:
     return [(row["index"], row["cost"], row["routes"]) for row in rows]
+
+
+class InProcess(Roster):
+    """Its worker is in this process: most of a run does not depend on where that is."""
+
+    name = "local"
+
+    def __init__(self, settings: WorkerSettings, workers: int | None, most: int) -> None:
+        super().__init__()
+        self.workers = 1
+        self._answer = _make_worker(settings)
+        self._ended = self._answered(self, None, self._answer(None))
+
+    def submit(self, task: Task) -> None:
+        self._idle.pop()
+        self._ended += self._answered(self, task, self._answer(task.items))
+
+    def wait(self) -> list[tuple[Task, list[Row] | Lost]]:
+        ended, self._ended = self._ended, []
+        return ended
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spacevrp.many.run.LocalEngine", InProcess)
 
 
 def test_plans_are_those_of_solve(folder: Path, tmp_path: Path) -> None:
@@ -54,6 +83,7 @@ def test_plans_are_those_of_solve(folder: Path, tmp_path: Path) -> None:
     assert result.mean_cost == pytest.approx(np.mean([one.cost for one in alone]), rel=1e-12)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_one_bad_instance_ends_nothing(folder: Path, tmp_path: Path) -> None:
     (folder / "4.json").write_text("{")
     batch = dict(np.load(folder / "more" / "batch.npz"))
@@ -78,6 +108,7 @@ def test_one_bad_instance_ends_nothing(folder: Path, tmp_path: Path) -> None:
     assert touched == {"part-000004.jsonl"}
 
 
+@pytest.mark.usefixtures("in_process")
 def test_partial_plans_are_kept_and_listed(tmp_path: Path) -> None:
     places = [(0, 0), (0, 1), (1, 0), (1, 1)]
     short = Problem.from_coordinates(places, demand=[0, 2, 2, 2], capacity=3, max_routes=2)
@@ -90,6 +121,7 @@ def test_partial_plans_are_kept_and_listed(tmp_path: Path) -> None:
     assert [row["index"] for row in result.failures] == [1]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_run_that_is_there_is_not_solved_again(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = solve_many(folder, output=out, part_size=5, **QUICK)
@@ -106,6 +138,7 @@ def test_a_run_that_is_there_is_not_solved_again(folder: Path, tmp_path: Path) -
     assert (third.here, third.workers) == (0, 0)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_changed_parameter_is_an_error(tmp_path: Path) -> None:
     problems = spacevrp.generate("CVRP", 5, 2)
     asked = {**QUICK, "output": tmp_path / "out", "part_size": 5}
@@ -122,6 +155,7 @@ def test_a_changed_parameter_is_an_error(tmp_path: Path) -> None:
     assert solve_many(problems, **{**asked, "workers": 1, "threads": 2}).here == 0
 
 
+@pytest.mark.usefixtures("in_process")
 def test_changed_instances_are_an_error(tmp_path: Path) -> None:
     problems = spacevrp.generate("CVRP", 5, 3)
     asked = {**QUICK, "output": tmp_path / "out"}
@@ -132,6 +166,7 @@ def test_changed_instances_are_an_error(tmp_path: Path) -> None:
         solve_many(problems[::-1], **asked)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_foreign_or_damaged_folder_is_refused(tmp_path: Path) -> None:
     problems = spacevrp.generate("CVRP", 5, 2)
     out = tmp_path / "out"
@@ -147,6 +182,7 @@ def test_a_foreign_or_damaged_folder_is_refused(tmp_path: Path) -> None:
         solve_many(problems, output=out, **QUICK)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     problems = spacevrp.generate("CVRP", 5, 2)
     store = Store(tmp_path / "out", gather(problems), "jsonl", "0")

@@ -65,26 +65,14 @@ def test_the_cost_is_the_referees(four_customers: Callable[..., Problem]) -> Non
     assert (result.solver, result.version) == ("parrot", np.__version__)
 
 
-@pytest.mark.parametrize(
-    ("plan", "features", "error", "message"),
-    [
-        (
-            Plan((AROUND,), 22.003, 0.002),
-            {},
-            OracleDisagreement,
-            r"parrot claims a cost of 22.003 .* counts 22;",
-        ),
-        (
-            Plan((AROUND,), 22.0, 0.0),
-            {"demand": [0, 2, 2, 2, 2], "capacity": 7},
-            OracleDisagreement,
-            r"parrot .* the referee does not: route 1 leaves",
-        ),
-        (None, {}, InfeasibleError, "parrot found no plan"),
-        (None, {"windows": [(0, 99)] * 5}, UnsupportedError, "cannot model time windows exactly"),
-    ],
-    ids=["another cost", "a violation", "no plan", "a feature it does not know"],
-)
+@pytest.mark.parametrize(("plan", "features", "error", "message"), [
+    (Plan((AROUND,), 22.003, 0.002), {}, OracleDisagreement,
+     r"parrot claims a cost of 22.003 .* counts 22;"),
+    (Plan((AROUND,), 22.0, 0.0), {"demand": [0, 2, 2, 2, 2], "capacity": 7}, OracleDisagreement,
+     r"parrot .* the referee does not: route 1 leaves"),
+    (None, {}, InfeasibleError, "parrot found no plan"),
+    (None, {"windows": [(0, 99)] * 5}, UnsupportedError, "cannot model time windows exactly"),
+], ids=["another cost", "a violation", "no plan", "a feature it does not know"])  # fmt: skip
 def test_what_is_refused(four_customers, plan, features, error, message):
     with pytest.raises(error, match=message):
         Parrot(plan).solve(four_customers(**features), 1.0)

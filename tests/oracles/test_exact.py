@@ -270,12 +270,18 @@ WITH_SKIPS = {
 }
 
 
-@pytest.mark.parametrize("name", USERS)
+IN_SHORT = {"mixed loads, separate", "missing arcs", "pairs that may be skipped"}
+
+
 @pytest.mark.parametrize(
-    "solver",
+    ("solver", "name"),
     [
-        pytest.param(solver, marks=pytest.mark.slow) if solver.startswith("ortools") else solver
+        pytest.param(
+            *(solver, name),
+            marks=() if name in IN_SHORT and not solver.startswith("ortools") else pytest.mark.slow,
+        )
         for solver in ALL
+        for name in USERS
     ],
 )
 def test_what_users_may_ask(solver, name, optimum, make_tiny_oracle):

@@ -7,13 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from spacevrp.plots.content import (
-    COLOURS,
-    colour_of,
-    dashes_of,
-    depot_kinds,
-    verdict,
-)
+from spacevrp.plots.content import COLOURS, colour_of, dashes_of, depot_kinds, verdict
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution

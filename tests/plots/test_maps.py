@@ -138,7 +138,8 @@ def wedges(customers: int, each: int) -> tuple[Problem, Solution]:
 
 
 @pytest.mark.parametrize(
-    ("customers", "each", "fewest"), [(5, 5, 5), (60, 8, 40), (200, 4, 60), (1000, 50, 250)]
+    ("customers", "each", "fewest"),
+    [(5, 5, 5), (200, 4, 60), pytest.param(1000, 50, 250, marks=pytest.mark.slow)],
 )
 def test_no_text_covers_another(customers: int, each: int, fewest: int) -> None:
     problem, solution = wedges(customers, each)

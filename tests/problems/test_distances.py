@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacevrp.problems.distances import (
-    GEOMETRIES,
-    ROUNDINGS,
-    TSPLIB_METRICS,
-    Distances,
-    Metric,
-)
+from spacevrp.problems.distances import GEOMETRIES, ROUNDINGS, TSPLIB_METRICS, Distances, Metric
 from spacevrp.problems.errors import ProblemError
 
 INF = math.inf
@@ -180,36 +174,28 @@ def test_the_caller_keeps_its_own_arrays() -> None:
     assert from_matrix.between(0, 1) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "field", "node", "fragment"),
-    [
-        ({}, "distances", None, "received neither"),
-        ({"coordinates": [(0, 0)], "matrix": [[0]]}, "distances", None, "received both"),
-        ({"coordinates": []}, "coordinates", None, "expected shape (N, 2), received shape (0,)"),
-        ({"coordinates": [(1, 2), (3,)]}, "coordinates", 1, "numbers in a regular shape"),
-        ({"coordinates": [(1, 2), (3, "x")]}, "coordinates", 1, "a number, received 'x'"),
-        ({"coordinates": [(1, 2), (3, math.nan)]}, "coordinates", 1, "received [3.0, nan]"),
-        ({"coordinates": [(1, 2), (INF, 4)]}, "coordinates", 1, "finite numbers"),
-        ({"coordinates": [(1, 2), (1e200, 4)]}, "coordinates", 1, "below 1e+100"),
-        ({"coordinates": "somewhere"}, "coordinates", None, "received 'somewhere'"),
-        ({"matrix": [[0, 1, 2], [1, 0, 2]]}, "distances", None, "square matrix, received shape"),
-        ({"matrix": [[0, 1], [1]]}, "distances", 1, "numbers in a regular shape"),
-        ({"matrix": [[0, 1], [-2, 0]]}, "distances", 1, "received -2.0 on the way to node 0"),
-        ({"matrix": [[0, math.nan], [2, 0]]}, "distances", 0, "received nan on the way to node 1"),
-        ({"matrix": [[0, 1], ["far", 0]]}, "distances", 1, "a number, received 'far'"),
-        ({"matrix": [[0, 1], [1e300, 0]]}, "distances", 1, "below 1e+100, or inf"),
-        (
-            {"matrix": [[0, 10**400], [1, 0]]},
-            "distances",
-            0,
-            "a number, received a huge whole number",
-        ),
-        ({"matrix": [[0, 1], [1, 0]], "metric": Metric()}, "distances", None, "no metric beside"),
-        ({"matrix": np.ones((2, 2), dtype=bool)}, "distances", 0, "a number, received True"),
-        ({"matrix": [[0, -1], [1, 0]], "field": "durations"}, "durations", 0, "received -1.0"),
-        ({"coordinates": [(0, 0)], "metric": "euclidean"}, "metric", None, "a Metric"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "field", "node", "fragment"), [
+    ({}, "distances", None, "received neither"),
+    ({"coordinates": [(0, 0)], "matrix": [[0]]}, "distances", None, "received both"),
+    ({"coordinates": []}, "coordinates", None, "expected shape (N, 2), received shape (0,)"),
+    ({"coordinates": [(1, 2), (3,)]}, "coordinates", 1, "numbers in a regular shape"),
+    ({"coordinates": [(1, 2), (3, "x")]}, "coordinates", 1, "a number, received 'x'"),
+    ({"coordinates": [(1, 2), (3, math.nan)]}, "coordinates", 1, "received [3.0, nan]"),
+    ({"coordinates": [(1, 2), (INF, 4)]}, "coordinates", 1, "finite numbers"),
+    ({"coordinates": [(1, 2), (1e200, 4)]}, "coordinates", 1, "below 1e+100"),
+    ({"coordinates": "somewhere"}, "coordinates", None, "received 'somewhere'"),
+    ({"matrix": [[0, 1, 2], [1, 0, 2]]}, "distances", None, "square matrix, received shape"),
+    ({"matrix": [[0, 1], [1]]}, "distances", 1, "numbers in a regular shape"),
+    ({"matrix": [[0, 1], [-2, 0]]}, "distances", 1, "received -2.0 on the way to node 0"),
+    ({"matrix": [[0, math.nan], [2, 0]]}, "distances", 0, "received nan on the way to node 1"),
+    ({"matrix": [[0, 1], ["far", 0]]}, "distances", 1, "a number, received 'far'"),
+    ({"matrix": [[0, 1], [1e300, 0]]}, "distances", 1, "below 1e+100, or inf"),
+    ({"matrix": [[0, 10**400], [1, 0]]}, "distances", 0, "a number, received a huge whole number"),
+    ({"matrix": [[0, 1], [1, 0]], "metric": Metric()}, "distances", None, "no metric beside"),
+    ({"matrix": np.ones((2, 2), dtype=bool)}, "distances", 0, "a number, received True"),
+    ({"matrix": [[0, -1], [1, 0]], "field": "durations"}, "durations", 0, "received -1.0"),
+    ({"coordinates": [(0, 0)], "metric": "euclidean"}, "metric", None, "a Metric"),
+])  # fmt: skip
 def test_refused(arguments: dict[str, object], field: str, node: int | None, fragment: str) -> None:
     with pytest.raises(ProblemError) as caught:
         Distances(**arguments)  # type: ignore[arg-type]
@@ -219,11 +205,7 @@ def test_refused(arguments: dict[str, object], field: str, node: int | None, fra
 
 @pytest.mark.parametrize(
     ("geometry", "rounding", "field"),
-    [
-        ("euclid", "none", "metric"),
-        (["att"], "none", "metric"),
-        ("att", "half", "rounding"),
-    ],
+    [("euclid", "none", "metric"), (["att"], "none", "metric"), ("att", "half", "rounding")],
 )
 def test_a_metric_is_known_by_name(geometry: str, rounding: str, field: str) -> None:
     with pytest.raises(ProblemError, match="expected one of") as caught:

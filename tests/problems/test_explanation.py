@@ -347,11 +347,7 @@ def test_a_partial_plan_is_told_from_a_wrong_one(four_customers: Build) -> None:
 
 def test_too_little_prize_is_a_partial_plan() -> None:
     problem = Problem.from_coordinates(
-        [(0, 0), (0, 1), (0, 2)],
-        prize=[0, 1, 2],
-        penalty=[0, 1, 1],
-        min_prize=2,
-        max_routes=1,
+        [(0, 0), (0, 1), (0, 2)], prize=[0, 1, 2], penalty=[0, 1, 1], min_prize=2, max_routes=1
     )
     solution = Solution.judged(problem, [[0, 1, 0]])
     assert (solution.partial, solution.unserved) == (True, ())

@@ -221,25 +221,15 @@ def test_two_vehicles_cannot_have_the_same_pin() -> None:
         square({**VAN, "count": 1, "pinned": [1]}, {**BIKE, "count": 1, "pinned": [1]})
 
 
-@pytest.mark.parametrize(
-    ("vehicle", "features", "part"),
-    [
-        ({"capacity": 9, "pinned": [1, 2, 3]}, {}, "at most the capacity 9, received a load of 14"),
-        ({"max_length": 6.9, "pinned": [1, 2]}, {}, "a length of at least 7.*received 6.9"),
-        ({"window": (2, 8), "pinned": [1, 2]}, {}, "end of the shift of at least 9.*received 8"),
-        (
-            {"pinned": [1, 2]},
-            {"windows": [[0, 99], [0, 99], [0, 6], [0, 99], [0, 99]]},
-            "pinned, node 2: expected a window still open at 7.*received closing at 6",
-        ),
-        # Collected goods stay on board: 4 to deliver, then 4 and 5 collected make 9.
-        (
-            {"capacity": 8, "pinned": [1, 2, 3]},
-            {"demand": [0, 4, -4, -5, 0]},
-            "received a load of 9",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("vehicle", "features", "part"), [
+    ({"capacity": 9, "pinned": [1, 2, 3]}, {}, "at most the capacity 9, received a load of 14"),
+    ({"max_length": 6.9, "pinned": [1, 2]}, {}, "a length of at least 7.*received 6.9"),
+    ({"window": (2, 8), "pinned": [1, 2]}, {}, "end of the shift of at least 9.*received 8"),
+    ({"pinned": [1, 2]}, {"windows": [[0, 99], [0, 99], [0, 6], [0, 99], [0, 99]]},
+     "pinned, node 2: expected a window still open at 7.*received closing at 6"),
+    # Collected goods stay on board: 4 to deliver, then 4 and 5 collected make 9.
+    ({"capacity": 8, "pinned": [1, 2, 3]}, {"demand": [0, 4, -4, -5, 0]}, "received a load of 9"),
+])  # fmt: skip
 def test_pins_that_are_impossible_are_refused(vehicle: Any, features: Any, part: str) -> None:
     with pytest.raises(ProblemError, match=part) as caught:
         square({"capacity": 20, "start": 0}, {"capacity": 20, "start": 0, **vehicle}, **features)

@@ -20,26 +20,17 @@ SQUARE = [(0, 0), (1, 0), (1, 1), (0, 1)]
 MATRIX = [[0, 2, 9], [1, 0, 6], [7, 3, 0]]
 
 
-@pytest.mark.parametrize(
-    ("data", "variant"),
-    [
-        ({"coordinates": SQUARE, "demand": [0, 1, 1, 1], "capacity": 2}, "CVRP"),
-        ({"coordinates": SQUARE, "depots": None}, "TSP"),
-        ({"coordinates": SQUARE, "metric": "manhattan", "depots": ()}, "TSP"),
-        ({"matrix": MATRIX, "durations": MATRIX, "demand": [0, 1, 1], "capacity": 2}, "ACVRP"),
-        ({"lonlat": SQUARE, "speed_kmh": 30, "demand": [0, 1, 1, 1], "capacity": 2}, "CVRP"),
-        ({"distance_matrix": MATRIX, "num_vehicles": 1}, "depot+asymmetric"),
-        ({"durations": MATRIX, "code": "Ok"}, "several_routes+asymmetric"),
-        (
-            {
-                "vehicles": [{"id": 1, "start_index": 0, "end_index": 0, "capacity": [9]}] * 2,
-                "jobs": [{"id": 1, "location_index": 2, "delivery": [3]}],
-                "matrix": MATRIX,
-            },
-            "ACVRP",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("data", "variant"), [
+    ({"coordinates": SQUARE, "demand": [0, 1, 1, 1], "capacity": 2}, "CVRP"),
+    ({"coordinates": SQUARE, "depots": None}, "TSP"),
+    ({"coordinates": SQUARE, "metric": "manhattan", "depots": ()}, "TSP"),
+    ({"matrix": MATRIX, "durations": MATRIX, "demand": [0, 1, 1], "capacity": 2}, "ACVRP"),
+    ({"lonlat": SQUARE, "speed_kmh": 30, "demand": [0, 1, 1, 1], "capacity": 2}, "CVRP"),
+    ({"distance_matrix": MATRIX, "num_vehicles": 1}, "depot+asymmetric"),
+    ({"durations": MATRIX, "code": "Ok"}, "several_routes+asymmetric"),
+    ({"vehicles": [{"id": 1, "start_index": 0, "end_index": 0, "capacity": [9]}] * 2,
+      "jobs": [{"id": 1, "location_index": 2, "delivery": [3]}], "matrix": MATRIX}, "ACVRP"),
+])  # fmt: skip
 def test_data_tell_what_they_are(data: dict[str, Any], variant: str) -> None:
     problems, single = as_problems(data)
     assert single
@@ -60,26 +51,21 @@ def test_a_ragged_list_of_anything() -> None:
     assert as_problems(frame)[1]
 
 
-@pytest.mark.parametrize(
-    ("given", "part"),
-    [
-        ("a.vrp", "expected a Problem or several, received 'a.vrp'; see spacevrp.read"),
-        (5, "problem: expected a Problem or several, received 5"),
-        ([5], "problem, number 0: expected a Problem or several, received 5"),
-        ([{"matrix": [[0, -1], [1, 0]]}], "problem, number 0: matrix, node 0: expected distances"),
-        ([{"vehicles": [], "jobs": []}], "problem, number 0: vehicles: expected at least one"),
-        ({}, "received an empty table"),
-        ({"kilometres": 5}, "received a table with the keys 'kilometres'"),
-        ({"coordinates": SQUARE, "matrix": MATRIX}, "received coordinates and matrix"),
-        (
-            {"coordinates": SQUARE, "demands": [0]},
-            "known arguments (the nearest is 'demand'), received 'demands'",
-        ),
-        ({"coordinates": SQUARE, 5: 6}, "names of fields as keys"),
-        ({"matrix": MATRIX, "speed_kmh": 6}, "received 'speed_kmh'"),
-        ({"matrix": MATRIX, "distances": MATRIX}, "received 'distances'"),
-    ],
-)
+@pytest.mark.parametrize(("given", "part"), [
+    ("a.vrp", "expected a Problem or several, received 'a.vrp'; see spacevrp.read"),
+    (5, "problem: expected a Problem or several, received 5"),
+    ([5], "problem, number 0: expected a Problem or several, received 5"),
+    ([{"matrix": [[0, -1], [1, 0]]}], "problem, number 0: matrix, node 0: expected distances"),
+    ([{"vehicles": [], "jobs": []}], "problem, number 0: vehicles: expected at least one"),
+    ({}, "received an empty table"),
+    ({"kilometres": 5}, "received a table with the keys 'kilometres'"),
+    ({"coordinates": SQUARE, "matrix": MATRIX}, "received coordinates and matrix"),
+    ({"coordinates": SQUARE, "demands": [0]},
+     "known arguments (the nearest is 'demand'), received 'demands'"),
+    ({"coordinates": SQUARE, 5: 6}, "names of fields as keys"),
+    ({"matrix": MATRIX, "speed_kmh": 6}, "received 'speed_kmh'"),
+    ({"matrix": MATRIX, "distances": MATRIX}, "received 'distances'"),
+])  # fmt: skip
 def test_refused(given: Any, part: str) -> None:
     with pytest.raises(SpacevrpError) as caught:
         as_problems(given)

@@ -239,7 +239,7 @@ def days(draw: st.DrawFn) -> Day:
 
 
 @given(days())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_the_schedule_is_that_of_a_clock_moved_on_unit_by_unit(day: Day) -> None:
     in_time = not judge_times(day.problem, day.route)
     expected = brute_force(day)
@@ -263,7 +263,7 @@ LIGHTER: list[dict[str, Any]] = [
 
 
 @given(days(), st.sampled_from(LIGHTER))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_to_leave_out_a_rule_never_breaks_another(day: Day, fewer: dict[str, Any]) -> None:
     (vehicle,) = day.problem.vehicles or ()
     if fewer.keys() & vars(vehicle).keys():

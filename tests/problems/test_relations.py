@@ -89,28 +89,16 @@ def test_what_is_found(fields: dict[str, Any], routes: Any, found: Any) -> None:
     assert codes(on_line(**fields), *routes) == found
 
 
-@pytest.mark.parametrize(
-    ("fields", "route", "words"),
-    [
-        (
-            {**LOADED, "pickup": [0, 5, 5, 1, 0]},
-            IN_ORDER,
-            "route 1 has a load of 11 after customer 3, capacity is 10",
-        ),
-        (
-            {**RIDE, "max_ride": 3.9},
-            IN_ORDER,
-            "route 1: the ride from customer 1 to customer 4 takes 4 at least, limit is 3.9",
-        ),
-        (STACK, IN_ORDER, "customer 2 loaded lies on top"),
-        (
-            APART,
-            [0, 4, 3, 1, 2, 0],
-            "route 1 visits customers 4 and 2, expected them on different routes",
-        ),
-        (GROUPS, [0, 3, 0], "none of the group of customers 1, 2 is visited, expected one"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "route", "words"), [
+    ({**LOADED, "pickup": [0, 5, 5, 1, 0]}, IN_ORDER,
+     "route 1 has a load of 11 after customer 3, capacity is 10"),
+    ({**RIDE, "max_ride": 3.9}, IN_ORDER,
+     "route 1: the ride from customer 1 to customer 4 takes 4 at least, limit is 3.9"),
+    (STACK, IN_ORDER, "customer 2 loaded lies on top"),
+    (APART, [0, 4, 3, 1, 2, 0],
+     "route 1 visits customers 4 and 2, expected them on different routes"),
+    (GROUPS, [0, 3, 0], "none of the group of customers 1, 2 is visited, expected one"),
+])  # fmt: skip
 def test_what_is_found_is_said(fields: dict[str, Any], route: list[int], words: str) -> None:
     assert words in message(on_line(**fields), route)
 

@@ -240,9 +240,7 @@ whole = st.integers(0, 9)
 windows = st.lists(st.integers(0, LATEST), min_size=1, max_size=4, unique=True).map(
     lambda ends: as_windows(sorted(ends), LATEST)
 )
-one_break = st.fixed_dictionaries(
-    {"duration": st.integers(1, 3), "windows": windows},
-)
+one_break = st.fixed_dictionaries({"duration": st.integers(1, 3), "windows": windows})
 vans = st.fixed_dictionaries(
     {},
     optional={
@@ -256,7 +254,7 @@ vans = st.fixed_dictionaries(
 steps = st.lists(st.sampled_from([-3, 0, 3]), min_size=2, max_size=4)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(
     windows=st.tuples(*[windows] * 4),
     service=st.tuples(*[st.integers(0, 2)] * 4),

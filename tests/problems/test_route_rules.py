@@ -169,8 +169,7 @@ TIMES = [
 
 
 @pytest.mark.parametrize(
-    ("problem", "routes", "found", "cost"),
-    [*WORKING_TIME, *BREAKS, *TRIPS, *GOODS, *TIMES],
+    ("problem", "routes", "found", "cost"), [*WORKING_TIME, *BREAKS, *TRIPS, *GOODS, *TIMES]
 )
 def test_a_rule(problem: Problem, routes: Any, found: list[str], cost: float | None) -> None:
     vehicles = None if problem.vehicles is None else list(range(len(routes)))

@@ -365,7 +365,7 @@ def test_a_problem_needs_distances(distances: Any) -> None:
     assert "Problem.from_matrix" in str(error)
 
 
-@pytest.mark.parametrize("huge", ["x" * 10**6, [0] * 10**5, np.zeros(10**5), ["x" * 10**6] * 5])
+@pytest.mark.parametrize("huge", ["x" * 10**5, [0] * 10**4, np.zeros(10**4), ["x" * 10**5] * 5])
 @pytest.mark.parametrize("field", ["depots", "demand", "capacity", "load_rule", "pairs"])
 def test_a_whole_file_for_a_value_gives_one_short_line(field: str, huge: Any) -> None:
     error = blame(Problem.from_coordinates, {"coordinates": CROSS, field: huge})

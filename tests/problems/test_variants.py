@@ -53,27 +53,20 @@ def test_flags_without_a_name_are_spelled_out() -> None:
     assert describe_features(paired).endswith("time_windows+pickup_delivery")
 
 
-@pytest.mark.parametrize(
-    ("name", "fault", "nearest"),
-    [
-        # After a legal start, the first letter that no legal name continues with.
-        ("CVRPX", "letter 5 ('X') is wrong: after 'CVRP' comes B or L or T or the end", "CVRP"),
-        (
-            "XCVRP",
-            "letter 1 ('X') is wrong: after '' comes A or C or M or O or P or S or T",
-            "CVRP",
-        ),
-        ("CVRPLB", "letter 6 ('B') is wrong: after 'CVRPL' comes T or the end", "CVRPL"),
-        ("CVRPTWL", "letter 7 ('L') is wrong: after 'CVRPTW' comes the end", "CVRPTW"),
-        ("OMDCVRP", "letter 2 ('M') is wrong: after 'O' comes C or P", "MDCVRP"),
-        ("MDTSP", "letter 3 ('T') is wrong: after 'MD' comes C or O", "PDTSP"),
-        ("cvrptw", "letter 1 ('c') is wrong", "CVRPTW"),
-        ("CVRP ", "letter 5 (' ') is wrong", "CVRP"),
-        ("ACVRPT", "it stops after 'ACVRPT', where W should follow", "ACVRP"),
-        ("A", "it stops after 'A', where C or M or O or P or S or T should follow", "AOP"),
-        ("VRPTW", "letter 1 ('V') is wrong", "CVRPTW"),
-    ],
-)
+@pytest.mark.parametrize(("name", "fault", "nearest"), [
+    # After a legal start, the first letter that no legal name continues with.
+    ("CVRPX", "letter 5 ('X') is wrong: after 'CVRP' comes B or L or T or the end", "CVRP"),
+    ("XCVRP", "letter 1 ('X') is wrong: after '' comes A or C or M or O or P or S or T", "CVRP"),
+    ("CVRPLB", "letter 6 ('B') is wrong: after 'CVRPL' comes T or the end", "CVRPL"),
+    ("CVRPTWL", "letter 7 ('L') is wrong: after 'CVRPTW' comes the end", "CVRPTW"),
+    ("OMDCVRP", "letter 2 ('M') is wrong: after 'O' comes C or P", "MDCVRP"),
+    ("MDTSP", "letter 3 ('T') is wrong: after 'MD' comes C or O", "PDTSP"),
+    ("cvrptw", "letter 1 ('c') is wrong", "CVRPTW"),
+    ("CVRP ", "letter 5 (' ') is wrong", "CVRP"),
+    ("ACVRPT", "it stops after 'ACVRPT', where W should follow", "ACVRP"),
+    ("A", "it stops after 'A', where C or M or O or P or S or T should follow", "AOP"),
+    ("VRPTW", "letter 1 ('V') is wrong", "CVRPTW"),
+])  # fmt: skip
 def test_an_illegal_name_is_told_the_wrong_letter_and_the_nearest_names(name, fault, nearest):
     message = complaint(name)
     assert message.startswith(f"variant {name!r} is not legal: {fault}")

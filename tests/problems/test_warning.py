@@ -98,10 +98,7 @@ def test_columns_that_are_left_out_point_at_the_caller() -> None:
     ("make", "where"),
     [
         (lambda: Problem.from_coordinates(POINTS, skills=[1]), "Problem.from_coordinates, skills"),
-        (
-            lambda: Problem.from_coordinates(POINTS, vehicles=[{"skills": [1]}]),
-            "vehicles, skills",
-        ),
+        (lambda: Problem.from_coordinates(POINTS, vehicles=[{"skills": [1]}]), "vehicles, skills"),
     ],
 )
 def test_what_is_not_modelled_is_not_taken_for_a_slip(make: Any, where: str) -> None:

@@ -84,11 +84,7 @@ GUIDES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"limit": 2000, "span": 100},
         {"max_length": 2000, "objective": SPAN},
     ),
-    "capacities": (
-        {**FOUR, "demands": LOADS, "vehicle_capacities": [15] * 4},
-        {"guided": 1},
-        {},
-    ),
+    "capacities": ({**FOUR, "demands": LOADS, "vehicle_capacities": [15] * 4}, {"guided": 1}, {}),
     "penalties": (
         {**FOUR, "demands": HEAVIER, "vehicle_capacities": [15] * 4},
         {"guided": 1, "penalty": 1000},

@@ -11,7 +11,7 @@ import numpy as np
 from spacevrp.formats.files import warn
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
-from spacevrp.problems.fleet import Vehicle
+from spacevrp.problems.fleet import UNSAID, Vehicle, group_vehicles
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.relations import present_relations
 from spacevrp.problems.variants import flags_of, parse_variant
@@ -91,20 +91,19 @@ def warn_unnamed(path: Path, problem: Problem) -> None:
 
 
 def neutral_value(problem: Problem, field: str) -> Any:
-    """What a field of the problem holds where the feature is absent."""
-    if field in _NEUTRAL:
-        return _NEUTRAL[field]
+    """What a field of the problem holds where the feature is absent; None for nothing."""
     if field == "windows":
         return np.tile([0.0, np.inf], (problem.size, 1))
-    skipped = np.inf if field == "penalty" and not problem.maximise_prize else 0.0
-    return np.full(problem.size, skipped)
+    if field in ("demand", "service", "prize", "penalty"):
+        is_dear = field == "penalty" and not problem.maximise_prize
+        return np.full(problem.size, np.inf if is_dear else 0.0)
+    return _NEUTRAL.get(field)
 
 
 _NEUTRAL: dict[str, Any] = {
-    **dict.fromkeys(("depots", "pairs"), ()),
     **dict.fromkeys(("capacity", "max_length"), np.inf),
-    **dict.fromkeys(("revealed_prize", "release", "setup")),
-    "min_prize": 0.0,
+    **dict.fromkeys(("lifo", "geographic"), False),
+    **{"min_prize": 0.0, "name": "", "time_unit": "s"},
 }
 
 
@@ -165,8 +164,6 @@ def refuse_unheld(
             raise UnsupportedError(f"{path}: {kind} cannot hold {name}; write it as .json")
 
 
-# What a vehicle has of which a file says nothing.
-_UNSAID = {"fixed_cost": 0.0, "unit_distance_cost": 1.0}
 _LONGEST_NAME = 24
 
 
@@ -181,9 +178,7 @@ def fleet_fields(
     shift of its vehicle ends.
     """
     said = {
-        term: value
-        for term, value in terms.items()
-        if value is not None and value != _UNSAID.get(term)
+        term: value for term, value in terms.items() if value is not None and value != UNSAID[term]
     }
     kinds = np.shape(fields["demand"])[1] if np.ndim(fields["demand"]) == 2 else 1
     if kinds > 1 and isinstance(said.get("capacity"), float):
@@ -226,15 +221,14 @@ def _types(count: int | None, said: dict[str, Any], depots: tuple[int, ...]) -> 
         return {"vehicles": [Vehicle(count=count, **said)]}
     total = max(len(value) for value in said.values() if isinstance(value, list))
     columns = [value if isinstance(value, list) else [value] * total for value in said.values()]
-    types: dict[tuple[Any, ...], list[int]] = {}
-    for number, row in enumerate(zip(*columns, strict=True), start=1):
-        types.setdefault(row, []).append(number)
-    ids = {_name(numbers): numbers for numbers in types.values()}
-    vehicles = [
-        Vehicle(name=name, count=len(numbers), **dict(zip(said, row, strict=True)))
-        for (row, numbers), name in zip(types.items(), ids, strict=True)
-    ]
-    return {"vehicles": vehicles, "vehicle_ids": ids}
+    rows = (dict(zip(said, row, strict=True)) for row in zip(*columns, strict=True))
+    named = {
+        _name([n + 1 for n in numbers]): (row, numbers) for row, numbers in group_vehicles(rows)
+    }
+    return {
+        "vehicles": [Vehicle(name, len(numbers), **row) for name, (row, numbers) in named.items()],
+        "vehicle_ids": {name: [n + 1 for n in numbers] for name, (_, numbers) in named.items()},
+    }
 
 
 def _name(numbers: list[int]) -> str:

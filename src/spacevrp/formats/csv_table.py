@@ -18,12 +18,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from spacevrp.formats.files import fail, read_text, shown, unreadable, warn
-from spacevrp.formats.foreign import make_foreign
+from spacevrp.formats.files import fail, read_text, shown, unreadable
+from spacevrp.formats.foreign import read_foreign, relaying_warnings
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.sources import vehicles_from_table
-from spacevrp.problems.sources.frame import ColumnWarning
 
 VEHICLES = "vehicles"
 _LARGEST = 512 * 2**20  # bytes, unpacked
@@ -81,14 +80,17 @@ def _columns(path: Path, title: str, rows: list[list[Any]]) -> dict[str, list[An
     for cell in header:
         if not isinstance(cell, str):
             raise fail(path, where, "names of columns in the first row", cell)
-    if len(set(header)) < len(header):
-        twice = next(name for name, count in Counter(header).items() if count > 1)
+    _refuse_repeated(path, where, header)
+    return {
+        name: _ids(name, [_cell(row[number]) if number < len(row) else None for row in kept[1:]])
+        for number, name in enumerate(header)
+    }
+
+
+def _refuse_repeated(path: Path, where: str, names: list[str]) -> None:
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
         raise fail(path, where, "each column once", f"{twice} twice")
-    columns: dict[str, list[Any]] = {}
-    for number, name in enumerate(header):
-        cells = [_cell(row[number]) if number < len(row) else None for row in kept[1:]]
-        columns[name] = [_named(name, cell) for cell in cells]
-    return columns
 
 
 def _cell(value: Any) -> Any:
@@ -102,11 +104,11 @@ def _cell(value: Any) -> Any:
     return float(value) if isinstance(value, int | float) else value
 
 
-def _named(name: str, cell: Any) -> Any:
-    """Ids are whole numbers where they are numbers."""
-    if name.lower() in ("id", "name", "pickup_id") and isinstance(cell, float):
-        return int(cell) if cell.is_integer() else cell
-    return cell
+def _ids(name: str, column: list[Any]) -> list[Any]:
+    """A column; ids are whole numbers where they are numbers."""
+    if name.lower() not in ("id", "name", "pickup_id"):
+        return column
+    return [int(one) if isinstance(one, float) and one.is_integer() else one for one in column]
 
 
 _DELIMITERS = ",;\t"
@@ -137,8 +139,8 @@ def read_csv(
         beside = sheet if vehicles is None else vehicles
     else:
         columns, lines = read_table(path)
-    made = {} if beside is None else {"vehicles": beside}
-    return make_foreign(path, Problem.from_frame, columns, variant, time_unit, lines, **made)
+    told = {"time_unit": time_unit, "vehicles": beside}
+    return read_foreign(path, "columns", columns, variant, lines, **told)
 
 
 def read_vehicles(path: str | Path) -> list[dict[str, Any]]:
@@ -151,14 +153,9 @@ def read_vehicles(path: str | Path) -> list[dict[str, Any]]:
     else:
         columns, _ = read_table(path)
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ColumnWarning)
-            rows = vehicles_from_table(columns)
+        return relaying_warnings(path, lambda: vehicles_from_table(columns))
     except ProblemError as error:
         raise FormatError(f"{path}: {error}") from error
-    for warning in caught:
-        warn(path, str(warning.message))
-    return rows
 
 
 def read_table(
@@ -175,9 +172,7 @@ def read_table(
         raise fail(path, "line 1", "names of columns, such as id,x,y,demand", header)
     if "" in names:
         raise fail(path, "line 1", "a name for every column", shown(header))
-    if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise fail(path, "line 1", "each column once", f"{twice} twice")
+    _refuse_repeated(path, "line 1", names)
     columns: dict[str, list[Any]] = {name: [] for name in names}
     lines = []
     for line, cells in rows:
@@ -188,10 +183,7 @@ def read_table(
             columns[name].append((cell.strip() or None) if name in texts else _value(cell))
     if not lines:
         raise fail(path, "", "rows below the names of the columns", "none")
-    for name, column in columns.items():
-        if name.lower() in ("id", "name", "pickup_id") and name not in texts:
-            columns[name] = _names(column)
-    return columns, lines
+    return {name: _ids(name, column) for name, column in columns.items()}, lines
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -215,10 +207,3 @@ def _value(cell: str) -> Any:
     if not text:
         return None
     return float(text) if _NUMBER.fullmatch(text) and text.isascii() else text
-
-
-def _names(column: list[Any]) -> list[Any]:
-    """Ids: whole numbers where they are numbers, else text."""
-    return [
-        int(entry) if isinstance(entry, float) and entry.is_integer() else entry for entry in column
-    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from spacevrp.formats.building import read_as
 from spacevrp.formats.files import warn
@@ -14,6 +14,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.sources import recognise
 from spacevrp.problems.sources.frame import ColumnWarning
 
+T = TypeVar("T")
 # Keys that only our own JSON has, or that only our own has at the top.
 _OWN_KEYS = ("format", "version", "locations", "matrix", "coordinates", "lonlat")
 _MAKERS: dict[str, Callable[..., Problem]] = {
@@ -36,42 +37,21 @@ def foreign_kind(document: dict[str, Any]) -> str | None:
 
 def read_foreign(
     path: Path,
-    document: dict[str, Any],
     kind: str,
-    *,
-    rounding: str | None = None,
-    variant: str | None = None,
-    time_unit: str | None = None,
-) -> Problem:
-    """The problem that a document of another program states, or one error that names the file.
-
-    Durations that are known to be in seconds become those of the ``time_unit``; others are in it.
-    """
-    if rounding is not None:
-        raise UnsupportedError(
-            f"{path}: rounding {rounding!r} applies to coordinates, and the file holds a matrix"
-        )
-    return make_foreign(path, _MAKERS[kind], document, variant, time_unit)
-
-
-def make_foreign(
-    path: Path,
-    make: Callable[..., Problem],
     data: dict[str, Any],
     variant: str | None,
-    time_unit: str | None,
     lines: Sequence[int] = (),
     **fields: Any,
 ) -> Problem:
-    """The problem, or one error that names the file and, of ``lines``, that of the node."""
+    """What another program states, or an error with the file and, of ``lines``, the node's line.
+
+    Durations that are known to be in seconds become those of the ``time_unit``; others are in it.
+    """
+    beside = {name: value for name, value in fields.items() if value is not None}
     try:
-        beside: dict[str, Any] = read_as(variant, {}) if variant is not None else {}
-        beside |= fields
-        if time_unit is not None:
-            beside["time_unit"] = time_unit
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ColumnWarning)
-            problem = make(data, name=path.stem, **beside)
+        if variant is not None:
+            beside = read_as(variant, {}) | beside
+        return relaying_warnings(path, lambda: _MAKERS[kind](data, name=path.stem, **beside))
     except (ProblemError, VariantError) as error:
         node = error.node if isinstance(error, ProblemError) else None
         known = node is not None and 0 <= node < len(lines)
@@ -79,6 +59,13 @@ def make_foreign(
         raise FormatError(f"{path}: {where}{error}") from error
     except UnsupportedError as error:
         raise UnsupportedError(f"{path}: {error}") from error
+
+
+def relaying_warnings(path: Path, read: Callable[[], T]) -> T:
+    """What is read; warnings of columns that are left out become the file's own."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ColumnWarning)
+        made = read()
     for warning in caught:
         warn(path, str(warning.message))
-    return problem
+    return made

@@ -1,10 +1,13 @@
-"""One instance as JSON: every field of a problem, each under its own name (docs/formats.md)."""
+"""One instance as JSON: every field of a problem, each under its own name (docs/formats.md).
+
+:data:`FIELDS` says of each key what its value is made of; reading and writing follow from it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,8 +17,6 @@ import numpy as np
 from spacevrp.formats.building import build, measured, neutral_value, tabled
 from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
-from spacevrp.formats.instance_lonlat import lonlat_document
-from spacevrp.formats.instance_relations import read_relations, relations_document
 from spacevrp.formats.json_text import (
     as_json,
     list_at,
@@ -26,60 +27,50 @@ from spacevrp.formats.json_text import (
     whole_at,
     write_value,
 )
-from spacevrp.problems.clock import Clock
-from spacevrp.problems.constructors import FIRST_NODE, default_depots, warn_of_unit
-from spacevrp.problems.distances import Distances, Metric
+from spacevrp.problems.clock import TIME_UNITS, Clock
+from spacevrp.problems.constructors import (
+    FIRST_NODE,
+    default_depots,
+    metres_per_unit,
+    warn_of_unit,
+)
+from spacevrp.problems.distances import Distances, Metric, great_circle
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
-from spacevrp.problems.fleet import Vehicle
+from spacevrp.problems.fleet import KIND_OF, UNSAID, Break, Vehicle
 from spacevrp.problems.keywords import nearest
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.relations import RELATIONS
 from spacevrp.problems.variants import NEUTRAL_FLAGS, flags_of, parse_variant
-from spacevrp.problems.vroom_names import as_vehicle_ids
 
 FORMAT = "spacevrp-instance"
 VERSION = 1
 
-# Keys of the file are fields of Problem, which checks them as it checks those of Python's callers.
-_FIELDS = (
-    *("name", "variant", "depots", "demand", "capacity", "load_rule", "windows", "service"),
-    *("max_length", "open_routes", "backhaul_last", "prize", "penalty", "min_prize"),
-    *("revealed_prize", "maximise_prize", "pairs", "max_routes", "release", "setup"),
-)
-# What nodes and times are called, which is no part of the problem itself.
-_LABELS = ("ids", "places", "geographic", "time_unit", "clock", "vehicle_ids")
-_FLAGS = ("open_routes", "backhaul_last", "maximise_prize", "geographic", "open_route")
-# Where null is no limit.
-_LIMITS = ("capacity", "max_length", "max_duration", "penalty")
-# What says where the nodes lie or how far they are apart; one of them is needed.
-_WAYS = ("locations", "matrix", "coordinates", "lonlat")
-_KEYS = (
-    *("format", "version", *_WAYS, "speed_kmh", "durations", "metric"),
-    *(*_FIELDS, "vehicles", "travel_times", *_LABELS, *RELATIONS),
-)
-_BY_NODE = (
-    *("demand", "windows", "service", "prize", "penalty", "revealed_prize", "places"),
-    *("release", "setup"),
-)
-# Lists in a list, at the most.
-_DEEPEST = 3
-# Fields of a vehicle that name nodes.
-_NODES_OF_TYPE = (*("start", "end", "allowed", "forbidden", "pinned", "reload_depots", "on_board"),)
-# No number of a node has more.
-_MOST_DIGITS = 12
-_BREAK_KEYS = ("duration", "window", "windows", "name")
 
+@dataclass(frozen=True)
+class Field:
+    """What the value of a key is made of; the problem itself checks it as it checks Python's.
 
-# -------------------------------------------------------------------------- how values are read
+    So many lists may lie in each other (-1 where nothing is looked at here), the outermost
+    ``by_node`` with an entry for each node. ``null`` is what null stands for, in lists of a
+    ``limit`` infinity. ``nodes`` are written by their ids where a number would be taken for one.
+    """
 
+    depth: int = 2
+    by_node: bool = False
+    limit: bool = False
+    null: float | None = None
+    nodes: bool = False
 
-def _read_value(path: Path, where: str, key: str, value: Any) -> Any:
-    """What a problem takes for a value; null as infinity where it means no limit."""
-    if key not in _FLAGS:
-        by_node = key in _BY_NODE
-        refuse_odd(path, where, value, _DEEPEST if by_node else _DEEPEST - 1, by_node=by_node)
-    is_unsaid = value is None and key in _BY_NODE
-    return _without_limit(value) if key in _LIMITS and not is_unsaid else value
+    def read(self, path: Path, where: str, value: Any) -> Any:
+        """What a problem takes for a value."""
+        if value is None:
+            return self.null
+        if self.depth >= 0:
+            refuse_odd(path, where, value, self.depth, by_node=self.by_node)
+        return _without_limit(value) if self.limit else value
+
+    def write(self, problem: Problem, value: Any) -> Any:
+        """The value as JSON has it."""
+        return named_nodes(problem, value) if self.nodes else plain_value(value)
 
 
 def _without_limit(value: Any) -> Any:
@@ -88,109 +79,30 @@ def _without_limit(value: Any) -> Any:
     return math.inf if value is None else value
 
 
-def _read_ids(path: Path, value: Any) -> Any:
-    """Texts and whole numbers; a float would not be found again."""
-    for node, entry in enumerate(value if isinstance(value, list) else ()):
-        if not isinstance(entry, str):
-            whole_at(path, f"ids, node {node}", entry)
-    return value
-
-
-def _read_clock(path: Path, value: Any) -> Clock | None:
-    if value is None:
-        return None
-    table = _table_at(path, "clock", value, ("origin", "unit", "form"))
-    origin = table.get("origin")
-    try:
-        if isinstance(origin, str):
-            origin = datetime.fromisoformat(origin)
-        return Clock(origin, **{key: table[key] for key in ("unit", "form") if key in table})  # type: ignore[arg-type]
-    except (ProblemError, ValueError) as error:
-        raise FormatError(f"{path}: clock: {shown(str(error))}") from None
-
-
-def _read_metric(path: Path, where: str, value: Any) -> Metric:
-    table = {"geometry": value} if isinstance(value, str) else value
-    table = _table_at(path, where, table, ("geometry", "rounding"))
-    try:
-        return Metric(**table)
-    except ProblemError as error:
-        raise FormatError(f"{path}: {error}") from None
-
-
-def _read_vehicles(path: Path, value: Any) -> list[Any] | None:
-    """The types of vehicles; null for alike ones."""
-    if value is None:
-        return None
-    return [
-        {
-            key: _read_of_type(path, f"vehicles, type {number}, {key}", key, held)
-            for key, held in table.items()
-        }
-        if isinstance(table, dict)
-        else table
-        for number, table in enumerate(list_at(path, "vehicles", value))
-    ]
-
-
-def _read_of_type(path: Path, where: str, key: str, value: Any) -> Any:
-    """A field of a type; its breaks are tables, and its service is one."""
-    if key == "service" and isinstance(value, dict):
-        for node, duration in value.items():
-            refuse_odd(path, f"{where}, node {shown(node)}", duration, 0)
-        # JSON's keys are texts, where nodes may be numbers.
-        return [[_node_of_key(node), duration] for node, duration in value.items()]
-    if key != "breaks" or value is None:
-        return _read_value(path, where, key, value)
-    breaks = []
-    for number, one in enumerate(list_at(path, where, value), start=1):
-        place = f"{where}, break {number}"
-        table = _table_at(path, place, one, _BREAK_KEYS)
-        for name, held in table.items():
-            if name != "name":
-                refuse_odd(path, f"{place}, {name}", held, _DEEPEST - 1)
-        breaks.append(table)
-    return breaks
-
-
-def _node_of_key(key: str) -> int | str:
-    """A node of a table: by its number where the key is one, else by its id."""
-    return int(key) if key.isascii() and key.isdigit() and len(key) <= _MOST_DIGITS else key
-
-
-def _read_travel_times(path: Path, value: Any) -> Any:
-    """(moment, matrix) from tables with ``at`` and ``durations``."""
-    if value is None:
-        return ()
-    times = []
-    for number, one in enumerate(list_at(path, "travel_times", value)):
-        where = f"travel_times, entry {number}"
-        table = _table_at(path, where, one, ("at", "durations"))
-        if set(table) != {"at", "durations"}:
-            raise fail(path, where, "at and durations", as_json(sorted(table)))
-        refuse_odd(path, f"{where}, at", table["at"], 0)
-        matrix = list_at(path, f"{where}, durations", table["durations"])
-        refuse_odd(path, f"{where}, durations", matrix, _DEEPEST, by_node=True)
-        times.append((table["at"], matrix))
-    return times
-
-
-def _table_at(path: Path, where: str, value: Any, known: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        expected = f"{', '.join(known[:-1])} and {known[-1]}"
-        raise fail(path, where, expected, as_json(value))
-    _refuse_unknown(path, where, value, known)
-    return value
-
-
-def _refuse_unknown(path: Path, where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in known:
-            prefix = f"{where}, " if where else ""
-            raise FormatError(
-                f"{path}: {prefix}unknown key {shown(key)!r}; the nearest known one is "
-                f"{nearest(key, known)!r}"
-            )
+_VALUE, _AS_IS, _NODES = Field(), Field(-1), Field(nodes=True)
+_BY_NODE, _LIMIT = Field(3, by_node=True), Field(limit=True, null=math.inf)
+_KINDS: dict[Field, str] = {
+    _VALUE: "name variant load_rule min_prize max_routes pickup priority time_unit",
+    _LIMIT: "capacity max_length",
+    Field(limit=True): "max_ride",
+    _BY_NODE: "demand windows service prize revealed_prize release setup places",
+    Field(3, by_node=True, limit=True): "penalty",
+    _NODES: "depots pairs same_route different_routes order",
+    # Flags, and what has a reader and a writer of its own.
+    _AS_IS: "open_routes backhaul_last maximise_prize lifo geographic "
+    "vehicles travel_times groups objective ids vehicle_ids clock",
+}
+FIELDS = {key: field for field, keys in _KINDS.items() for key in keys.split()}
+# The same of a type of vehicles, by what its fields are.
+_BY_KIND = {"limit": _LIMIT, "node": _NODES, "nodes": _NODES, "flag": _AS_IS, "service": _BY_NODE}
+_OF_TYPE = {key: _BY_KIND.get(kind, _VALUE) for key, kind in KIND_OF.items()}
+# What says where the nodes lie or how far they are apart; one of them is needed.
+_WAYS = ("locations", "matrix", "coordinates", "lonlat")
+_KEYS = ("format", "version", *_WAYS, "speed_kmh", "durations", "metric", *FIELDS)
+# No number of a node has more.
+_MOST_DIGITS = 12
+# Of a speed as it was written; what is beyond comes from dividing by it.
+_SPEED_DIGITS = 12
 
 
 # ---------------------------------------------------------------------------------------- reading
@@ -224,9 +136,10 @@ def instance_of(
     """The same of a document that is there already; ``path`` is what messages call it."""
     foreign = foreign_kind(document)
     if foreign is not None:
-        return read_foreign(
-            path, document, foreign, rounding=rounding, variant=variant, time_unit=time_unit
-        )
+        if rounding is not None:
+            held = "applies to coordinates, and the file holds a matrix"
+            raise UnsupportedError(f"{path}: rounding {rounding!r} {held}")
+        return read_foreign(path, foreign, document, variant, time_unit=time_unit)
     if time_unit is not None:
         raise UnsupportedError(
             f'{path}: time_unit {time_unit!r} applies to tables of stops; write "time_unit" into '
@@ -239,31 +152,29 @@ def instance_of(
         held = document.get(key, only)
         if held != only or isinstance(held, bool):
             raise fail(path, key, repr(only), as_json(held))
-    fields = {
-        key: _read_value(path, key, key, document[key])
-        for key in (*_FIELDS, *_LABELS)
-        if key in document and key not in _READERS
+    given = {
+        key: _READERS.get(key, field.read)(path, key, document[key])
+        for key, field in FIELDS.items()
+        if key in document
     }
-    fields |= {key: read(path, document[key]) for key, read in _READERS.items() if key in document}
-    fields |= read_relations(path, document)
     make: Callable[..., Problem] = Problem
     if "lonlat" in document:
         make = Problem.from_lonlat
-        fields |= _read_lonlat(path, document, rounding)
+        given |= _read_lonlat(path, document, rounding)
     else:
-        fields["distances"] = _read_distances(path, "", document, rounding)
+        given["distances"] = _read_distances(path, "", document, rounding)
     if document.get("durations") is not None:
         held = document["durations"]
         nested = held if isinstance(held, dict) else {"matrix": held}
         _refuse_unknown(path, "durations", nested, ("locations", "matrix", "metric"))
-        fields["durations"] = _read_distances(path, "durations", nested, None)
-    fields.setdefault("name", path.stem)
+        given["durations"] = _read_distances(path, "durations", nested, None)
+    given.setdefault("name", path.stem)
     if "coordinates" in document:  # named and read as in Python, with node 0 as the depot
-        fields.setdefault("depots", default_depots(FIRST_NODE, variant or fields.get("variant")))
+        given.setdefault("depots", default_depots(FIRST_NODE, variant or given.get("variant")))
     if make is Problem:  # which asks for nothing that its makers warn of
-        warn_of_unit(fields)
+        warn_of_unit(given)
     try:
-        return build(path, fields, variant=variant, make=make)
+        return build(path, given, variant=variant, make=make)
     except FormatError as error:
         cause = error.__cause__
         lacks_depot = isinstance(cause, ProblemError) and "without a depot" in cause.expected
@@ -280,10 +191,8 @@ def _read_distances(
     def where(key: str) -> str:
         return f"{prefix}, {key}" if prefix else key
 
-    def points(key: str) -> list[Any]:
-        listed = list_at(path, where(key), table[key])
-        refuse_odd(path, where(key), listed, _DEEPEST, by_node=True)
-        return listed
+    def points(key: str) -> Any:
+        return _BY_NODE.read(path, where(key), list_at(path, where(key), table[key]))
 
     given = [key for key in _WAYS if key in table]
     if len(given) != 1:
@@ -299,6 +208,14 @@ def _read_distances(
     return measured(path, points(given[0]), metric, rounding, field=where(given[0]))
 
 
+def _read_metric(path: Path, where: str, value: Any) -> Metric:
+    table = {"geometry": value} if isinstance(value, str) else value
+    try:
+        return Metric(**_table_at(path, where, table, ("geometry", "rounding")))
+    except ProblemError as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
 def _read_lonlat(path: Path, document: dict[str, Any], rounding: str | None) -> dict[str, Any]:
     """Longitudes and latitudes, and the speed: what ``Problem.from_lonlat`` takes."""
     given = [key for key in (*_WAYS, "metric") if key in document]
@@ -309,15 +226,114 @@ def _read_lonlat(path: Path, document: dict[str, Any], rounding: str | None) -> 
             f"{path}: rounding {rounding!r} does not apply to longitudes and latitudes"
         )
     given = [key for key in ("lonlat", "speed_kmh") if key in document]
-    return {key: _read_value(path, key, key, document[key]) for key in given}
+    return {key: _VALUE.read(path, key, document[key]) for key in given}
 
 
-_READERS: dict[str, Callable[[Path, Any], Any]] = {
+def _read_ids(path: Path, where: str, value: Any) -> Any:
+    """Texts and whole numbers; a float would not be found again."""
+    for node, entry in enumerate(value if isinstance(value, list) else ()):
+        if not isinstance(entry, str):
+            whole_at(path, f"{where}, node {node}", entry)
+    return value
+
+
+def _read_clock(path: Path, where: str, value: Any) -> Clock | None:
+    if value is None:
+        return None
+    table = {"origin": None} | _table_at(path, where, value, ("origin", "unit", "form"))
+    try:
+        if isinstance(table["origin"], str):
+            table["origin"] = datetime.fromisoformat(table["origin"])
+        return Clock(**table)
+    except (ProblemError, ValueError) as error:
+        raise FormatError(f"{path}: {where}: {shown(str(error))}") from None
+
+
+def _read_vehicles(path: Path, where: str, value: Any) -> list[Any] | None:
+    """The types of vehicles; null for alike ones."""
+    if value is None:
+        return None
+    return [
+        {
+            key: _read_of_type(path, f"{where}, type {number}, {key}", key, held)
+            for key, held in table.items()
+        }
+        if isinstance(table, dict)
+        else table
+        for number, table in enumerate(list_at(path, where, value))
+    ]
+
+
+def _read_of_type(path: Path, where: str, key: str, value: Any) -> Any:
+    """A field of a type; its breaks are tables, and its service is one."""
+    if key == "service" and isinstance(value, dict):
+        for node, duration in value.items():
+            refuse_odd(path, f"{where}, node {shown(node)}", duration, 0)
+        # JSON's keys are texts, where nodes may be numbers.
+        return [[_node_of_key(node), duration] for node, duration in value.items()]
+    if key != "breaks" or value is None:
+        return _OF_TYPE.get(key, _VALUE).read(path, where, value)
+    known = tuple(one.name for one in fields(Break))
+    breaks = []
+    for number, one in enumerate(list_at(path, where, value), start=1):
+        place = f"{where}, break {number}"
+        breaks.append(_table_at(path, place, one, known))
+        for name, held in breaks[-1].items():
+            if name != "name":
+                _VALUE.read(path, f"{place}, {name}", held)
+    return breaks
+
+
+def _node_of_key(key: str) -> int | str:
+    """A node of a table: by its number where the key is one, else by its id."""
+    return int(key) if key.isascii() and key.isdigit() and len(key) <= _MOST_DIGITS else key
+
+
+def _read_travel_times(path: Path, where: str, value: Any) -> Any:
+    """(moment, matrix) from tables with ``at`` and ``durations``."""
+    times = []
+    for number, one in enumerate(() if value is None else list_at(path, where, value)):
+        place = f"{where}, entry {number}"
+        table = _table_at(path, place, one, ("at", "durations"))
+        if set(table) != {"at", "durations"}:
+            raise fail(path, place, "at and durations", as_json(sorted(table)))
+        refuse_odd(path, f"{place}, at", table["at"], 0)
+        matrix = list_at(path, f"{place}, durations", table["durations"])
+        times.append((table["at"], _BY_NODE.read(path, f"{place}, durations", matrix)))
+    return times
+
+
+def _read_groups(path: Path, where: str, value: Any) -> Any:
+    for number, group in enumerate(() if value is None else list_at(path, where, value)):
+        nodes = group.get("nodes", []) if isinstance(group, dict) else group
+        refuse_odd(path, f"{where}, number {number}", nodes, depth=1)
+    return value
+
+
+def _table_at(path: Path, where: str, value: Any, known: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        expected = f"{', '.join(known[:-1])} and {known[-1]}"
+        raise fail(path, where, expected, as_json(value))
+    _refuse_unknown(path, where, value, known)
+    return value
+
+
+def _refuse_unknown(path: Path, where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in known:
+            prefix = f"{where}, " if where else ""
+            raise FormatError(
+                f"{path}: {prefix}unknown key {shown(key)!r}; the nearest known one is "
+                f"{nearest(key, known)!r}"
+            )
+
+
+_READERS: dict[str, Callable[[Path, str, Any], Any]] = {
     "ids": _read_ids,
     "clock": _read_clock,
-    "vehicle_ids": lambda path, value: value,
     "vehicles": _read_vehicles,
     "travel_times": _read_travel_times,
+    "groups": _read_groups,
 }
 
 
@@ -339,42 +355,29 @@ def instance_document(
 
     Without ``tables``, those that follow from longitudes, latitudes and a speed are written so.
     """
-    document: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-    if problem.name:
-        document["name"] = problem.name
-    if problem.variant is not None:
-        document["variant"] = problem.variant
+    for node, one in enumerate(problem.ids or ()):
+        if isinstance(one, bool) or not isinstance(one, str | int):
+            held = "JSON holds texts and whole numbers"
+            raise UnsupportedError(f"{path}: ids, node {node}: {held}, received {shown(one)}")
     lonlat = None if tables else lonlat_document(problem)
-    document |= _travel_document(problem) if lonlat is None else lonlat
+    travel = _travel_document(problem) if lonlat is None else lonlat
     flags = NEUTRAL_FLAGS
     if problem.variant is not None:
         flags = flags_of(parse_variant(problem.variant).features)
-    for key in _FIELDS:
-        if key in ("name", "variant"):
-            continue
-        value = getattr(problem, key)
+    of_all_kinds = {"demand": "loads", "capacity": "capacities"} if problem.more_capacity else {}
+    told: dict[str, Any] = {}
+    for key, field in FIELDS.items():
+        value = getattr(problem, of_all_kinds.get(key, key))
         absent = flags[key] if key in flags else neutral_value(problem, key)
-        if value is None or absent is None:
-            is_absent = value is absent
-        else:
-            is_absent = bool(np.array_equal(value, absent))
-        if not is_absent:
-            document[key] = plain_value(value)
-    for key in ("depots", "pairs"):
-        if key in document:
-            document[key] = named_nodes(problem, getattr(problem, key))
-    if problem.closed:
-        document["windows"] = _windows_document(problem)
-    if problem.kinds_of_load > 1:
-        document["demand"] = plain_value(problem.loads)
-        document["capacity"] = plain_value(problem.capacities)
-    if problem.vehicles is not None:
-        document["vehicles"] = [_vehicle_document(problem, one) for one in problem.vehicles]
-    document |= relations_document(problem)
-    labels = _labels_document(path, problem)
+        if value is None or (absent is not None and np.array_equal(value, absent)):
+            continue
+        written = _WRITERS[key](problem) if key in _WRITERS else field.write(problem, value)
+        if written is not None and written != []:
+            told[key] = written
     if lonlat is not None:
-        del labels["places"], labels["geographic"]
-    return document | labels
+        del told["places"], told["geographic"]
+    head: dict[str, Any] = {key: told.pop(key) for key in ("name", "variant") if key in told}
+    return {"format": FORMAT, "version": VERSION, **head, **travel, **told}
 
 
 def _windows_document(problem: Problem) -> list[Any]:
@@ -390,62 +393,62 @@ def _windows_document(problem: Problem) -> list[Any]:
 def _vehicle_document(problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
     """What a type says of itself."""
     document: dict[str, Any] = {}
-    for field in fields(Vehicle):
-        value = getattr(vehicle, field.name)
-        if value == field.default:
+    for name, unsaid in UNSAID.items():
+        value = getattr(vehicle, name)
+        if value == unsaid:
             continue
-        if field.name == "capacity" and len(value) == 1:
+        if name == "capacity" and len(value) == 1:
             value = value[0]
-        if field.name == "breaks":
+        if name == "breaks":
             document["breaks"] = [
                 {key: plain_value(getattr(one, key)) for key in ("duration", "windows")}
                 | ({"name": one.name} if one.name else {})
                 for one in value
             ]
-            continue
-        if field.name == "service":
+        elif name == "service":
             # A list of couples, as JSON has texts alone for keys.
             document["service"] = [
                 [named_nodes(problem, n), plain_value(takes)] for n, takes in value
             ]
-            continue
-        is_node = field.name in _NODES_OF_TYPE
-        document[field.name] = named_nodes(problem, value) if is_node else plain_value(value)
+        else:
+            document[name] = _OF_TYPE[name].write(problem, value)
     return document
 
 
-def _labels_document(path: Path, problem: Problem) -> dict[str, Any]:
-    """What nodes and times are called, where anybody said so."""
-    for node, one in enumerate(problem.ids or ()):
-        if isinstance(one, bool) or not isinstance(one, str | int):
-            held = "JSON holds texts and whole numbers"
-            raise UnsupportedError(f"{path}: ids, node {node}: {held}, received {shown(one)}")
-    labels = {
-        "ids": None if problem.ids is None else list(problem.ids),
-        "places": None if problem.places is None else plain_value(problem.places),
-        "geographic": problem.geographic or None,
-        "vehicle_ids": as_vehicle_ids(problem.vehicle_ids),
-        "time_unit": None if problem.time_unit == "s" else problem.time_unit,
-        "clock": None if problem.clock is None else _clock_document(problem.clock),
-    }
-    return {name: value for name, value in labels.items() if value is not None}
+def _objective_document(problem: Problem) -> dict[str, Any] | None:
+    first, weights = problem.objective.first, problem.objective.weights
+    plain = {term: plain_value(weight) for term, weight in weights}
+    return None if problem.objective.is_cost else {"first": list(first), "weights": plain}
 
 
-def _clock_document(clock: Clock) -> dict[str, Any]:
+def _clock_document(problem: Problem) -> dict[str, Any]:
+    clock = problem.clock
+    assert clock is not None  # what is not there is not written
     dated = isinstance(clock.origin, datetime)
     origin = clock.origin.isoformat() if dated else plain_value(clock.origin)  # type: ignore[union-attr]
     return {"origin": origin, "unit": clock.unit, "form": clock.form}
 
 
+# What is written in another form than it is held in; None where there is nothing to write.
+_WRITERS: dict[str, Callable[[Problem], Any]] = {
+    "windows": _windows_document,
+    "vehicles": lambda p: [_vehicle_document(p, one) for one in p.vehicles or ()],
+    "groups": lambda p: [
+        {"nodes": named_nodes(p, one.nodes), "required": one.required} for one in p.groups
+    ],
+    "travel_times": lambda p: [
+        {"at": plain_value(moment), "durations": plain_value(matrix)}
+        for moment, matrix in p.travel_times
+    ],
+    "objective": _objective_document,
+    "clock": _clock_document,
+}
+
+
 def _travel_document(problem: Problem) -> dict[str, Any]:
     """How far nodes are apart, and how long it takes."""
     document = _distances_document(problem.distances)
-    if problem.travel_times:
-        document["travel_times"] = [
-            {"at": plain_value(moment), "durations": plain_value(matrix)}
-            for moment, matrix in problem.travel_times
-        ]
-    elif not problem.durations.same_as(problem.distances):
+    if not problem.travel_times and not problem.durations.same_as(problem.distances):
         durations = _distances_document(problem.durations)
         document["durations"] = durations.get("matrix", durations)
     return document
@@ -459,3 +462,28 @@ def _distances_document(distances: Distances) -> dict[str, Any]:
         metric = distances.metric
         document["metric"] = {"geometry": metric.geometry, "rounding": metric.rounding}
     return document
+
+
+def lonlat_document(problem: Problem) -> dict[str, Any] | None:
+    """``lonlat`` and ``speed_kmh`` of a problem whose tables are exactly what follows from them.
+
+    None for other problems: their tables say more.
+    """
+    if not problem.geographic or problem.places is None or problem.travel_times:
+        return None
+    metres = great_circle(problem.places)
+    flies = problem.distances.coordinates is None
+    if not flies or not np.array_equal(metres, problem.distances.matrix()):
+        return None
+    document: dict[str, Any] = {"lonlat": problem.places.tolist()}
+    if problem.durations.same_as(problem.distances):
+        return document
+    durations = problem.durations.matrix()
+    far = np.unravel_index(np.argmax(metres), metres.shape)
+    if not durations[far] > 0:
+        return None
+    exact = metres[far] / durations[far] * 3.6 / TIME_UNITS[problem.time_unit]
+    speed = float(f"{exact:.{_SPEED_DIGITS}g}")
+    if not np.array_equal(metres / metres_per_unit(speed, problem.time_unit), durations):
+        return None
+    return document | {"speed_kmh": speed}

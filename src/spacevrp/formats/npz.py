@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacevrp.formats.archive import Archive, write_archive
-from spacevrp.formats.building import (
-    build,
-    measured,
-    neutral_value,
-    tabled,
-    warn_unnamed,
-)
+from spacevrp.formats.building import build, measured, neutral_value, tabled, warn_unnamed
 from spacevrp.formats.files import fail, shown, warn_left_out
 from spacevrp.problems.conversion import as_array
 from spacevrp.problems.distances import Array, Metric
@@ -250,14 +244,8 @@ def write_npz(path: str | Path, problems: Sequence[Problem]) -> None:
         raise UnsupportedError(f"{path}: a batch needs at least one instance")
     names = [_batch_variant(path, index, problem) for index, problem in enumerate(problems)]
     kinds = {
-        (
-            name,
-            problem.size,
-            len(problem.depots),
-            problem.distances.coordinates is None,
-            problem.revealed_prize is None,
-        )
-        for name, problem in zip(names, problems, strict=True)
+        (name, p.size, len(p.depots), p.distances.coordinates is None, p.revealed_prize is None)
+        for name, p in zip(names, problems, strict=True)
     }
     if len(kinds) > 1:
         first, second = sorted(kinds)[:2]
@@ -303,11 +291,8 @@ def _refuse_unheld(
         "rules of routes": problem.has_route_rules,
         "metric": problem.distances.metric != Metric(),
         "load_rule": mixes_loads and problem.load_rule != flags["load_rule"],
-        "max_routes": problem.max_routes != flags["max_routes"],
         "pairs": features.pickup_delivery and pairs != regular,
-        "open_routes": problem.open_routes != flags["open_routes"],
-        "backhaul_last": problem.backhaul_last != flags["backhaul_last"],
-        "maximise_prize": problem.maximise_prize != flags["maximise_prize"],
+        **{name: getattr(problem, name) != flags[name] for name in flags if name != "load_rule"},
         **dict.fromkeys(present_relations(problem), True),
     }
     for field, is_unheld in unheld.items():

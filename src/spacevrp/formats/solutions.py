@@ -48,18 +48,8 @@ _COST_UNITS = {"one-decimal": (0.1,), "three-decimals": (0.001, 100.0)}
 
 # What an entry may hold; the last five say which classical solver found it, and how.
 _INSTANCE_KEYS = (
-    "cost",
-    "rounding",
-    "routes",
-    "vehicles",
-    "feasible",
-    "unserved",
-    "plan",
-    "solver",
-    "version",
-    "seconds",
-    "note",
-    "start_cost",
+    *("cost", "rounding", "routes", "vehicles", "feasible", "unserved", "plan"),
+    *("solver", "version", "seconds", "note", "start_cost"),
 )
 # What a plan has in place of that, as Solution.to_dict gives it.
 _PLAN_KEYS = (

@@ -160,26 +160,20 @@ def _node_lines(problem: Problem) -> Iterator[str]:
         columns = (0.0 - problem.demand, *problem.windows.T, problem.service, *sibling.T)
         yield from _numbered(np.column_stack(columns).tolist())
         return
-    yield "DEMAND_SECTION"
-    yield from _numbered(np.maximum(problem.loads, 0.0).tolist())
     collected = np.maximum(0.0 - problem.loads, 0.0) + problem.pickups
-    if collected.any():
-        yield "BACKHAUL_SECTION"
-        yield from _numbered(collected.tolist())
-    if timed:
-        yield "TIME_WINDOW_SECTION"
-        yield from _numbered(problem.windows.tolist())
-    if problem.service.any():
-        yield "SERVICE_TIME_SECTION"
-        yield from _numbered([value] for value in problem.service.tolist())
     prize = np.where(np.isfinite(problem.penalty), problem.penalty, 0.0)
     prize[list(problem.depots)] = 0.0
-    if prize.any():
-        yield "PRIZE_SECTION"
-        yield from _numbered([value] for value in prize.tolist())
-    if problem.release is not None:
-        yield "RELEASE_TIME_SECTION"
-        yield from _numbered([value] for value in problem.release.tolist())
+    for heading, values in {
+        "DEMAND": np.maximum(problem.loads, 0.0),
+        "BACKHAUL": collected if collected.any() else None,
+        "TIME_WINDOW": problem.windows if timed else None,
+        "SERVICE_TIME": problem.service if problem.service.any() else None,
+        "PRIZE": prize if prize.any() else None,
+        "RELEASE_TIME": problem.release,
+    }.items():
+        if values is not None:
+            yield f"{heading}_SECTION"
+            yield from _numbered(values.reshape(problem.size, -1).tolist())
     if problem.groups:
         yield "MUTUALLY_EXCLUSIVE_GROUP_SECTION"
         yield from _numbered([node + 1 for node in group.nodes] for group in problem.groups)

@@ -73,7 +73,7 @@ class WorkEngine(Protocol):
         ...
 
 
-# Workers may be killed while they start, too; where so many end one after another, none can start.
+# Workers may be killed while they start, too; after so many one after another no more are started.
 MOST_FAILED_STARTS = 3
 
 
@@ -111,16 +111,29 @@ class Roster:
         self.device, self._failed_starts = as_ready(answer).device, 0
         return []
 
-    def _missed(
-        self, task: Task | None, how: str, stuck: str
-    ) -> list[tuple[Task, list[Row] | Lost]]:
-        """A worker has ended; says that none can start where too many did so before their first."""
-        if task is not None:
-            return [(task, Lost(how))]
-        self._failed_starts += 1
-        if self._failed_starts == MOST_FAILED_STARTS:
-            raise SpacevrpError(f"workers: {stuck}") from None
-        return []
+    def _missed(self, task: Task | None, how: str) -> list[tuple[Task, list[Row] | Lost]]:
+        """A worker has ended, at its task or, without one, before it was ready."""
+        if task is None:
+            self._failed_starts += 1
+            return []
+        self._failed_starts = 0
+        return [(task, Lost(how))]
+
+    def _is_replaced(self, others: int, stuck: str) -> bool:
+        """Whether a worker that has ended gets a successor.
+
+        Where several did not start, the run goes on with the ``others`` that are left.
+
+        Raises
+        ------
+        SpacevrpError
+            There are none.
+        """
+        if self._failed_starts < MOST_FAILED_STARTS:
+            return True
+        if others:
+            return False
+        raise SpacevrpError(f"workers: {stuck}") from None
 
 
 class LocalEngine(Roster):
@@ -167,9 +180,10 @@ class LocalEngine(Roster):
                     f"processes do not start: {error}; a program that starts "
                     "processes has its work below `if __name__ == '__main__':`"
                 )
-                ended += self._missed(task, str(error), stuck)
+                ended += self._missed(task, str(error))
                 del self._gpus[worker]
-                self._start(gpu)
+                if self._is_replaced(len(self._busy) + self.idle, stuck):
+                    self._start(gpu)
             else:
                 ended += self._answered(worker, task, answer)
         return ended

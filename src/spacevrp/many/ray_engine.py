@@ -10,7 +10,12 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import Any
+from urllib.parse import urlsplit
 
 from spacevrp.engines.devices import wants_gpu
 from spacevrp.many.engines import Lost, Roster, Task
@@ -22,6 +27,7 @@ from spacevrp.problems.warning import warn
 MISSING = "Ray is not installed: pip install 'spacevrp[ray]'"
 # Seconds without a worker after which it is said that the cluster has no room.
 _PATIENCE = 60.0
+_CONNECT = 20.0  # seconds for a cluster elsewhere to take a connection
 
 
 def check_ray() -> None:
@@ -57,7 +63,7 @@ class RayEngine(Roster):
         self._ray = ray
         self._began = connect(address, (workers or 1) * settings.threads)
         super().__init__()
-        self._waited = 0.0
+        self._warned = False  # that there is no room
         self._make, room = actor_maker(settings)
         self.workers = max(1, min(workers or room, most))
         self._busy: dict[Any, tuple[Any, Task | None]] = {}  # by the reference of the answer
@@ -66,40 +72,75 @@ class RayEngine(Roster):
 
     def submit(self, task: Task) -> None:
         actor = self._idle.pop()
-        self._busy[actor.solve.remote(task.items)] = actor, task
+        with cluster_answers():
+            self._busy[actor.solve.remote(task.items)] = actor, task
 
     def wait(self) -> list[tuple[Task, list[Row] | Lost]]:
-        ready, _ = self._ray.wait(list(self._busy), num_returns=1, timeout=_PATIENCE)
-        if not ready and not self.device and not self._waited:
-            self._waited = _PATIENCE
-            note = f"the cluster gave no worker for {_PATIENCE:g} seconds: it may have no room"
-            warn(note, RuntimeWarning)
+        with cluster_answers():
+            ready, _ = self._ray.wait(list(self._busy), num_returns=1, timeout=_PATIENCE)
+        self._warn_once(bool(ready))
         ended: list[tuple[Task, list[Row] | Lost]] = []
         for reference in ready:
             actor, task = self._busy.pop(reference)
             try:
-                answer = self._ray.get(reference)
+                with cluster_answers():
+                    answer = self._ray.get(reference)
             except self._ray.exceptions.RayTaskError as error:
                 raise SpacevrpError(f"workers: an actor failed: {first_line(error)}") from None
             except self._ray.exceptions.RayError as error:
                 line = first_line(error)
-                ended += self._missed(task, line, f"actors do not start: {line}")
-                self._start()
+                ended += self._missed(task, line)
+                end_actor(actor)
+                if self._is_replaced(len(self._busy) + self.idle, f"actors do not start: {line}"):
+                    self._start()
             else:
                 ended += self._answered(actor, task, answer)
         return ended
 
+    def _warn_once(self, answered: bool) -> None:
+        """Say that nothing is done: actors wait for room that the cluster does not have."""
+        is_working = any(task is not None for _, task in self._busy.values())
+        if answered or is_working:
+            self._warned = False
+        elif not self._warned:
+            self._warned = True
+            note = f"the cluster gave no worker for {_PATIENCE:g} seconds: it may have no room"
+            warn(note, RuntimeWarning)
+
     def close(self) -> None:
         for actor in [*self._idle, *(actor for actor, _ in self._busy.values())]:
-            self._ray.kill(actor)
+            end_actor(actor)
         self._idle.clear()
         self._busy.clear()
         if self._began:
             self._ray.shutdown()
 
     def _start(self) -> None:
-        actor = self._make()
-        self._busy[actor.start.remote()] = actor, None
+        with cluster_answers():
+            actor = self._make()
+            self._busy[actor.start.remote()] = actor, None
+
+
+@contextmanager
+def cluster_answers() -> Iterator[None]:
+    """Have a cluster that is gone be an error of the run, which the same command goes on with."""
+    import ray
+
+    if not ray.is_initialized():  # Ray would start one of this machine alone, unasked
+        raise SpacevrpError("engine: the cluster is gone")
+    try:
+        yield
+    except ConnectionError as error:
+        raise SpacevrpError(f"engine: the cluster is gone: {first_line(error)}") from None
+
+
+def end_actor(actor: Any) -> None:
+    """End an actor, whatever it is at; one that cannot be reached may still be there."""
+    import ray
+
+    with suppress(ray.exceptions.RayError, ConnectionError):
+        if ray.is_initialized():
+            ray.kill(actor)
 
 
 def connect(address: str, cores: int = 1) -> bool:
@@ -114,14 +155,25 @@ def connect(address: str, cores: int = 1) -> bool:
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address != "ray":
+            _check_client(address)
             ray.init(address, **quiet)
         elif not _joined(quiet):
             cores = max(cores, os.cpu_count() or 1)
             ray.init("local", num_cpus=cores, include_dashboard=False, **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         line = first_line(error)
         raise SpacevrpError(f"engine: {address}: no cluster answers: {line}") from None
     return True
+
+
+def _check_client(address: str) -> None:
+    """Refuse at once what Ray's client would try for minutes."""
+    if find_spec("grpc") is None:
+        raise SpacevrpError(f"engine: {address}: gRPC is not installed: pip install 'ray[client]'")
+    named = urlsplit(address)
+    if named.hostname is None or named.port is None:  # a port that is no number is a ValueError
+        raise ValueError("expected ray://HOST:PORT")
+    socket.create_connection((named.hostname, named.port), _CONNECT).close()
 
 
 def _joined(quiet: dict[str, Any]) -> bool:

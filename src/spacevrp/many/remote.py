@@ -6,12 +6,14 @@ import time as clocks
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
+from threading import Event as Flag
+from threading import Lock, Thread
 from typing import Any, Protocol
 
 from spacevrp.many.calls import Event
 from spacevrp.many.engines import MOST_FAILED_STARTS, as_ready
-from spacevrp.many.ray_engine import actor_maker, check_ray, connect, first_line
+from spacevrp.many.ray_engine import actor_maker, check_ray, connect, end_actor, first_line
 from spacevrp.many.worker import Ready, WorkerSettings
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
@@ -27,6 +29,7 @@ from spacevrp.solver.solver import Entered
 START, GRACE = 120.0, 30.0
 # Seconds without an answer after which it is looked whether the call is to end.
 _LOOK = 0.5
+_PAUSE = 2.0  # seconds after an actor that did not start
 # Actors that one call may lose: a problem that ends its actor would end all of them.
 _MOST_LOST = 3
 
@@ -77,7 +80,8 @@ class RemoteSolver:
     """Has the method ``run`` of a :class:`Solver`, and lets actors of a cluster do the work.
 
     Threads may call it at the same time: each call has an actor for itself, and waits where all are
-    busy.
+    busy. An actor that is lost is replaced as soon as the cluster has room; until then the calls go
+    on with those that are left.
 
     Parameters
     ----------
@@ -95,6 +99,11 @@ class RemoteSolver:
         self.workers = actors.workers
         self._all = [actors.start() for _ in range(self.workers)]
         self._idle: SimpleQueue[Any] = SimpleQueue()
+        self._lock = Lock()
+        self._missing = 0  # actors that were lost and have no successor yet
+        self._why = ""  # the last one did not start
+        self._closed = Flag()
+        self._replacing: list[Thread] = []
         try:
             devices = [self._started(actor).device for actor in list(self._all)]
         except BaseException:
@@ -104,6 +113,11 @@ class RemoteSolver:
         for actor in self._all:
             self._idle.put(actor)
 
+    @property
+    def ready(self) -> int:
+        """Actors that can be asked, whether they are busy or not."""
+        return self.workers - self._missing
+
     def _started(self, actor: Any) -> Ready:
         """What an actor says when it is ready; one that ends before is replaced a few times."""
         for failed in range(1, MOST_FAILED_STARTS + 1):
@@ -112,7 +126,8 @@ class RemoteSolver:
             except ActorLost as error:
                 if failed == MOST_FAILED_STARTS:
                     raise SpacevrpError(f"workers: actors do not start: {error}") from None
-                actor = self._replace(actor)
+                self._actors.end(actor)
+                actor = self._follow_up(actor)
         raise AssertionError
 
     def run(
@@ -150,21 +165,35 @@ class RemoteSolver:
                 callback(plan)
 
         lost = 0
-        actor = self._idle.get()
-        try:
-            while True:
-                begun_with = [best.get(number) for number in range(len(problems))]
-                call = _Call(problems, params, begun_with, deadline, explain)
-                try:
-                    return self._follow(actor, call, found, progress)
-                except ActorLost as error:
-                    lost += 1
-                    if lost == _MOST_LOST or deadline.interrupted:
-                        ended = count(lost, "actor")
-                        raise WorkersLostError(f"workers: {ended} lost: {error}") from None
-                    actor = self._replace(actor)
-        finally:
-            self._idle.put(actor)
+        while True:
+            actor = self._next(deadline)
+            begun_with = [best.get(number) for number in range(len(problems))]
+            call = _Call(problems, params, begun_with, deadline, explain)
+            try:
+                outcome = self._follow(actor, call, found, progress)
+            except ActorLost as error:
+                self._replace(actor)
+                lost += 1
+                if lost == _MOST_LOST or deadline.interrupted:
+                    ended = count(lost, "actor")
+                    raise WorkersLostError(f"workers: {ended} lost: {error}") from None
+            except BaseException:
+                self._idle.put(actor)
+                raise
+            else:
+                self._idle.put(actor)
+                return outcome
+
+    def _next(self, deadline: Deadline) -> Any:
+        """An actor that is idle; patience ends where there is none left, or at an interruption."""
+        asked = clocks.monotonic()
+        while True:
+            with suppress(Empty):
+                return self._idle.get(timeout=_LOOK)
+            waited = clocks.monotonic() - asked
+            if self._missing and (deadline.interrupted or (not self.ready and waited > START)):
+                why = self._why or "the cluster may have no room"
+                raise WorkersLostError(f"workers: none of {self.workers} is left: {why}")
 
     def _follow(
         self,
@@ -217,17 +246,42 @@ class RemoteSolver:
 
         return self._actors.ask(actor, method, *given, ended=ended)
 
-    def _replace(self, actor: Any) -> Any:
-        self._actors.end(actor)
-        try:
-            new = self._actors.start()
-        except ActorLost as error:
-            raise WorkersLostError(f"workers: no actor can be started: {error}") from None
+    def _follow_up(self, actor: Any) -> Any:
+        """A new actor in the place of one that has ended."""
+        new = self._actors.start()
         self._all[self._all.index(actor)] = new
         return new
 
+    def _replace(self, actor: Any) -> None:
+        """Have another actor sooner or later; the caller does not wait for it."""
+        self._actors.end(actor)
+        with self._lock:
+            self._missing += 1
+
+        def work(actor: Any = actor) -> None:
+            while not self._closed.is_set():
+                try:
+                    actor = self._follow_up(actor)
+                    as_ready(self._actors.ask(actor, "start", ended=self._closed.is_set))
+                except (ActorLost, SpacevrpError) as error:
+                    self._why = str(error)
+                    self._actors.end(actor)
+                    self._closed.wait(_PAUSE)
+                    continue
+                with self._lock:
+                    self._missing -= 1
+                self._idle.put(actor)
+                return
+
+        thread = Thread(target=work, name="new actor", daemon=True)
+        self._replacing = [one for one in self._replacing if one.is_alive()] + [thread]
+        thread.start()
+
     def close(self) -> None:
         """End the actors."""
+        self._closed.set()
+        for thread in self._replacing:
+            thread.join(GRACE)
         for actor in self._all:
             self._actors.end(actor)
         self._actors.close()
@@ -282,37 +336,50 @@ class RayActors:
         import ray
 
         self._ray = ray
-        self._began = connect(address, (workers or 1) * threads)
+        self._address, self._began = address, connect(address, (workers or 1) * threads)
         settings = WorkerSettings(SolveParams(), weights=weights, device=device, threads=threads)
+        self._settings = settings
         self._make, room = actor_maker(settings)
         self.workers = workers or max(1, room)
         # A core worker that has lost its cluster exits, whatever thread it is asked on.
         self._errors = (ray.exceptions.RayError, ConnectionError, SystemExit)
+        self._joining = Lock()
 
     def start(self) -> Any:
-        """See :class:`Actors`."""
+        """See :class:`Actors`; a cluster elsewhere that was gone is joined again."""
         try:
+            with self._joining:
+                if not self._ray.is_initialized():
+                    connect(self._address)
+                    self._make, _ = actor_maker(self._settings)
             return self._make()
-        except self._errors as error:
+        except (*self._errors, SpacevrpError) as error:
             raise ActorLost(first_line(error)) from None
 
     def ask(self, actor: Any, method: str, *given: Any, ended: Callable[[], bool]) -> Any:
         """See :class:`Actors`."""
         try:
+            self._check_joined()
             answer = getattr(actor, method).remote(*given)
             while not self._ray.wait([answer], timeout=_LOOK)[0]:
                 if ended():
                     raise ActorLost("it does not answer; the cluster may have no room")
+                self._check_joined()
             return self._ray.get(answer)
         except self._ray.exceptions.RayTaskError as error:
             raise SpacevrpError(f"workers: an actor failed: {first_line(error)}") from None
         except self._errors as error:
             raise ActorLost(first_line(error)) from None
 
+    def _check_joined(self) -> None:
+        """Ray would start a cluster of this machine alone, unasked, where there is none."""
+        if not self._ray.is_initialized():
+            raise ActorLost("the cluster is gone")
+
     def end(self, actor: Any) -> None:
         """See :class:`Actors`."""
-        with suppress(*self._errors):
-            self._ray.kill(actor)
+        with suppress(SystemExit):
+            end_actor(actor)
 
     def close(self) -> None:
         """See :class:`Actors`."""

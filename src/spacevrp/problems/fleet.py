@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -257,8 +257,37 @@ class Terms:
 
 # ------------------------------------------------------------------------------- from user's values
 
-_NEUTRAL = {field.name: field.default for field in fields(Vehicle)}
-_PRICES = ("fixed_cost", "unit_distance_cost", "overtime_cost", "unit_duration_cost")
+UNSAID = {field.name: field.default for field in fields(Vehicle)}
+_KINDS = {
+    **{"text": "name", "flag": "open_route", "node": "start end", "duration": "max_overtime"},
+    **{"service": "service", "breaks": "breaks", "moments": "window latest_start"},
+    "whole": "count max_stops max_reloads",
+    "limit": "capacity max_length max_duration",
+    "number": "fixed_cost unit_distance_cost overtime_cost unit_duration_cost speed_factor",
+    "nodes": "allowed forbidden pinned reload_depots on_board",
+}
+# What the fields of a vehicle hold: how they are converted, read and written follows from it.
+KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names.split()}
+_MANY = f"a whole number from 1 to {MOST_VEHICLES}, or None"
+# Field -> whether a value is within its bounds, and how these are told.
+BOUNDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "count": (lambda count: 1 <= count <= MOST_VEHICLES, _MANY),
+    **dict.fromkeys(("max_length", "max_duration"), (lambda limit: limit > 0, "more than 0")),
+    **dict.fromkeys(
+        ("fixed_cost", "unit_distance_cost", "max_overtime", "overtime_cost", "unit_duration_cost"),
+        (lambda amount: 0 <= amount < np.inf, "a finite number of at least 0"),
+    ),
+    "speed_factor": (lambda factor: 0 < factor < np.inf, "a finite number above 0"),
+    "max_stops": (lambda stops: stops >= 1, "a whole number of at least 1, or None"),
+    "max_reloads": (lambda times: times >= 0, "a whole number of at least 0, or None"),
+}
+# What is called a rule of routes, in the words of variant names.
+ROUTE_RULES = {
+    **{"max_stops": "limited stops", "latest_start": "latest starts", "max_overtime": "overtime"},
+    **{"unit_duration_cost": "costs of time", "speed_factor": "speeds"},
+    **{"service": "service by type", "breaks": "breaks", "reload_depots": "reloads"},
+    "on_board": "goods on board",
+}
 
 
 def as_vehicles(
@@ -300,12 +329,15 @@ def _as_vehicle(
     if isinstance(given, Mapping):
         for key in given:
             refuse_not_modelled("vehicles", key)
-        refuse_keys(given, _NEUTRAL)
+        refuse_keys(given, UNSAID)
         vehicle = Vehicle(**given)
     if not isinstance(vehicle, Vehicle):
         raise ProblemError("type", "a Vehicle or a table of keys", show(given))
-    if not isinstance(vehicle.name, str):
-        raise ProblemError("name", "text", show(vehicle.name))
+
+    def text(field: str, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ProblemError(field, "text", show(value))
+        return value
 
     def node(field: str, value: Any) -> int:
         return as_whole(field, resolve_nodes(value, ids, field), "a node's number or id")
@@ -330,27 +362,25 @@ def _as_vehicle(
     def duration(field: str, value: Any) -> float:
         return as_number(field, as_durations(value, unit))
 
-    converters: dict[Callable[[str, Any], Any], tuple[str, ...]] = {
-        whole: ("count", "max_stops", "max_reloads"),
-        node: ("start", "end"),
-        as_flag: ("open_route",),
-        as_number: (*_PRICES, "speed_factor", "max_length", "max_duration"),
-        duration: ("max_overtime",),
-        nodes: ("allowed", "forbidden", "pinned", "reload_depots", "on_board"),
+    def limit(field: str, value: Any) -> Any:
+        number = as_capacities(value, kinds_of_load) if field == "capacity" else None
+        return as_number(field, value) if number is None else number
+
+    converters: dict[str, Callable[[str, Any], Any]] = {
+        **{"text": text, "whole": whole, "number": as_number, "limit": limit, "flag": as_flag},
+        **{"node": node, "nodes": nodes, "duration": duration},
+        "service": lambda _, value: _as_service(value, ids, unit),
+        "breaks": lambda _, value: as_breaks(value, unit),
+        "moments": lambda _, value: value,  # read when there is a clock
     }
-    converter_of = {name: convert for convert, names in converters.items() for name in names}
     read: dict[str, Any] = {}
-    for name, neutral in _NEUTRAL.items():  # so that the first of several faults is told
+    for name, unsaid in UNSAID.items():  # so that the first of several faults is told
         value = getattr(vehicle, name)
-        if name == "capacity":
-            read[name] = as_capacities(value, kinds_of_load)
-        elif name in converter_of:
-            is_unsaid = value is None and neutral is None
-            read[name] = None if is_unsaid else converter_of[name](name, value)
+        is_unsaid = value is None and unsaid is None
+        read[name] = None if is_unsaid else converters[KIND_OF[name]](name, value)
     if read["count"] is None and (read["pinned"] or read["on_board"] is not None):
         read["count"] = 1
-    service = _as_service(vehicle.service, ids, unit)
-    return replace(vehicle, **read, service=service, breaks=as_breaks(vehicle.breaks, unit))
+    return replace(vehicle, **read)
 
 
 def _as_service(
@@ -374,6 +404,33 @@ def _as_service(
     return tuple(sorted(resolved.items()))
 
 
+def group_vehicles(vehicles: Iterable[dict[str, Any]]) -> list[tuple[dict[str, Any], list[int]]]:
+    """The types: what the vehicles of one say, and their numbers, counted from 0.
+
+    Vehicles that say the same are of one type.
+    """
+    types: dict[str, tuple[dict[str, Any], list[int]]] = {}
+    for number, said in enumerate(vehicles):
+        types.setdefault(repr(said), (said, []))[1].append(number)
+    return list(types.values())
+
+
+def as_alike(types: Sequence[dict[str, Any]], depots: int) -> dict[str, Any] | None:
+    """Fields of a problem whose vehicles are all alike, from the types that a source has read.
+
+    None where there are several types or depots, or the one says more than every problem can. The
+    ``window`` of its shift stays: it is when the depot is open.
+    """
+    if len(types) != 1 or depots != 1 or types[0].get("end", 0) != types[0].get("start", 0):
+        return None
+    own = {"capacity", "max_length", "window", "open_route", "start", "end", "count", "name"}
+    if not own.issuperset(types[0]):
+        return None
+    renamed = {"open_route": "open_routes", "count": "max_routes"}
+    left_out = ("start", "end", "name")
+    return {renamed.get(k, k): value for k, value in types[0].items() if k not in left_out}
+
+
 def shifts_of(vehicles: Sequence[Vehicle]) -> Array:
     """The ends of the shifts (K, 2); infinite where there is no limit."""
     return np.array([vehicle.window or NEVER for vehicle in vehicles]).reshape(-1, 2)
@@ -389,23 +446,9 @@ def called(terms: Terms) -> str:
     return f"type {terms.number} ({terms.name})" if terms.name else f"type {terms.number}"
 
 
-# What is called a rule of routes, in the words of variant names; each is a field of a vehicle.
-ROUTE_RULES = {
-    "max_stops": "limited stops",
-    "latest_start": "latest starts",
-    "max_overtime": "overtime",
-    "unit_duration_cost": "costs of time",
-    "speed_factor": "speeds",
-    "service": "service by type",
-    "breaks": "breaks",
-    "reload_depots": "reloads",
-    "on_board": "goods on board",
-}
-
-
 def route_rules_of(vehicle: Vehicle) -> tuple[str, ...]:
     """The rules of routes that a type has, by the names of its fields."""
-    return tuple(name for name in ROUTE_RULES if getattr(vehicle, name) != _NEUTRAL[name])
+    return tuple(name for name in ROUTE_RULES if getattr(vehicle, name) != UNSAID[name])
 
 
 def unlearned_terms(fleet: tuple[Terms, ...]) -> str | None:

@@ -11,7 +11,7 @@ from spacevrp.problems.clock import told
 from spacevrp.problems.conversion import Array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.fleet import MOST_VEHICLES, Terms, Vehicle, blame_vehicle, called
+from spacevrp.problems.fleet import BOUNDS, Terms, Vehicle, blame_vehicle, called
 from spacevrp.problems.route_rules import check_rules_of_type
 from spacevrp.problems.scales import Scales
 
@@ -52,23 +52,10 @@ _OWN = {
     "pinned": "a customer of its own, pinned to",
     "on_board": "goods of its own, on board of",
 }
-_MANY = f"a whole number from 1 to {MOST_VEHICLES}, or None"
-# Field of a type -> whether a value is within its bounds, and how these are told.
-_BOUNDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "count": (lambda count: 1 <= count <= MOST_VEHICLES, _MANY),
-    **dict.fromkeys(("max_length", "max_duration"), (lambda limit: limit > 0, "more than 0")),
-    **dict.fromkeys(
-        ("fixed_cost", "unit_distance_cost", "max_overtime", "overtime_cost", "unit_duration_cost"),
-        (lambda amount: 0 <= amount < np.inf, "a finite number of at least 0"),
-    ),
-    "speed_factor": (lambda factor: 0 < factor < np.inf, "a finite number above 0"),
-    "max_stops": (lambda stops: stops >= 1, "a whole number of at least 1, or None"),
-    "max_reloads": (lambda times: times >= 0, "a whole number of at least 0, or None"),
-}
 
 
 def _check_type(problem: Scales, vehicle: Vehicle) -> None:
-    for field, (is_within, expected) in _BOUNDS.items():
+    for field, (is_within, expected) in BOUNDS.items():
         value = getattr(vehicle, field)
         if value is not None and not is_within(value):
             raise ProblemError(field, expected, show(value))

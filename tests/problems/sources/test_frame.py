@@ -208,23 +208,17 @@ def test_several_kinds_of_load() -> None:
     assert signed.loads.tolist() == [[0, 0], [1, 2], [-3, -4]]
 
 
-@pytest.mark.parametrize(
-    ("table", "columns", "part"),
-    [
-        (LOADED, {"demand": ["kg", "lb"]}, "demand: expected a column 'lb', received none"),
-        (LOADED, {"demand": ["kg", 3]}, "demand: expected a column 3, received none"),
-        (LOADED, {"demand": []}, "columns: expected one column for demand"),
-        (LOADED, {"service": ["kg", "m3"]}, "columns: expected one column for service"),
-        (LOADED, {"demand": ["kg", "m3"], "pickup": "kg"}, "nothing beside delivery"),
-        (LOADED, {"delivery": ["kg", "m3"], "pickup": "kg"}, "pickup: expected 2 columns"),
-        (
-            {**LOADED, "capacity_kg": [9, 9, 9], "capacity_m4": [9, 9, 9]},
-            {"demand": ["kg", "m3"]},
-            "capacity: expected a column demand_m4 beside it, received 'capacity_m4'",
-        ),
-        (LOADED | {"lon": [1, 2, 3], "lat": [4, 5, 6]}, {"x": "x", "lat": "lat"}, "received both"),
-    ],
-)
+@pytest.mark.parametrize(("table", "columns", "part"), [
+    (LOADED, {"demand": ["kg", "lb"]}, "demand: expected a column 'lb', received none"),
+    (LOADED, {"demand": ["kg", 3]}, "demand: expected a column 3, received none"),
+    (LOADED, {"demand": []}, "columns: expected one column for demand"),
+    (LOADED, {"service": ["kg", "m3"]}, "columns: expected one column for service"),
+    (LOADED, {"demand": ["kg", "m3"], "pickup": "kg"}, "nothing beside delivery"),
+    (LOADED, {"delivery": ["kg", "m3"], "pickup": "kg"}, "pickup: expected 2 columns"),
+    ({**LOADED, "capacity_kg": [9, 9, 9], "capacity_m4": [9, 9, 9]}, {"demand": ["kg", "m3"]},
+     "capacity: expected a column demand_m4 beside it, received 'capacity_m4'"),
+    (LOADED | {"lon": [1, 2, 3], "lat": [4, 5, 6]}, {"x": "x", "lat": "lat"}, "received both"),
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore::spacevrp.problems.sources.frame.ColumnWarning")
 def test_kinds_of_load_refused(table: Any, columns: Any, part: str) -> None:
     with pytest.raises(ProblemError, match=part):

@@ -22,32 +22,14 @@ DURATIONS = [
     [420, 520, 610, 640, 0],
 ]
 DOCUMENT: dict[str, Any] = {
-    "vehicles": [
-        {
-            "id": number,
-            "start_index": 0,
-            "end_index": 0,
-            "capacity": [5],
-            "time_window": [28800, 64800],
-            "skills": [1, 7],
-        }
-        for number in (1, 2)
-    ],
-    "jobs": [
-        {
-            "id": 10 + row,
-            "location_index": row,
-            "service": 300,
-            "delivery": [2],
-            "time_windows": [[30000 + 1000 * row, 40000 + 1000 * row]],
-            "priority": 0,
-            "skills": [7],
-        }
-        for row in (1, 2, 3)
-    ]
-    + [{"id": 14, "location_index": 4, "pickup": [3], "service": 60}],
+    "vehicles": [{"id": number, "start_index": 0, "end_index": 0, "capacity": [5],
+                  "time_window": [28800, 64800], "skills": [1, 7]} for number in (1, 2)],
+    "jobs": [{"id": 10 + row, "location_index": row, "service": 300, "delivery": [2],
+              "time_windows": [[30000 + 1000 * row, 40000 + 1000 * row]], "priority": 0,
+              "skills": [7]} for row in (1, 2, 3)] + [{"id": 14, "location_index": 4,
+                                                       "pickup": [3], "service": 60}],
     "matrices": {"car": {"durations": DURATIONS}},
-}
+}  # fmt: skip
 SHIPMENTS: dict[str, Any] = {
     "vehicles": [{"id": 1, "start_index": 4, "capacity": [3]}],
     "shipments": [
@@ -127,41 +109,35 @@ def test_places_without_a_matrix_need_a_speed() -> None:
     assert problem.distances.between(0, 1) == pytest.approx(metres / (50 / 3.6))
 
 
-@pytest.mark.parametrize(
-    ("document", "error", "part"),
-    [
-        (changed(DOCUMENT, "vehicles", to=[]), ProblemError, "vehicles: expected at least one"),
-        (changed(DOCUMENT, "vehicles", to=[5]), ProblemError, "vehicles: expected a table"),
-        (changed(DOCUMENT, "jobs", to=[]), ProblemError, "at least one job or shipment"),
-        (changed(DOCUMENT, "vehicles", 0, "wings", to=2), UnsupportedError, "the key 'wings'"),
-        (changed(DOCUMENT, "jobs", 0, "delivery", to=[1, 2]), ProblemError, "2 amounts, received"),
-        (changed(DOCUMENT, "vehicles", 1, "profile", to="bike"), UnsupportedError, "same profile"),
-        (changed(DOCUMENT, "vehicles", 0, "costs", to={"per_km": 9}), UnsupportedError, "per_km"),
-        (
-            changed(DOCUMENT, "vehicles", 0, "costs", to={"per_mile": 9}),
-            UnsupportedError,
-            "vehicle 0, costs: the key 'per_mile'",
-        ),
-        (changed(DOCUMENT, "jobs", 0, "amount", to=[1]), ProblemError, "none beside delivery"),
-        (changed(DOCUMENT, "matrix", to=[[0]]), ProblemError, "none beside matrices"),
-        (changed(DOCUMENT, "vehicles", 1, "capacity", to=[-6]), ProblemError, "at least 0"),
-        (changed(DOCUMENT, "vehicles", 1, "time_window", to=[3]), ProblemError, "start, end"),
-        (changed(DOCUMENT, "jobs", 0, "delivery", to=[-1]), ProblemError, "at least 0"),
-        (changed(DOCUMENT, "jobs", 0, "id", to="x"), ProblemError, "job 0, id: expected a whole"),
-        (changed(DOCUMENT, "jobs", 0, "id", to=12), ProblemError, "an id of its own"),
-        (changed(DOCUMENT, "jobs", 0, "location_index", to=9), ProblemError, "expected 0 to 4"),
-        (changed(DOCUMENT, "jobs", 0, "location_index", to=None), ProblemError, "a row of the"),
-        (changed(DOCUMENT, "jobs", 0, "time_windows", to=[[1]]), ProblemError, r"\[start, end\]"),
-        (changed(DOCUMENT, "jobs", 0, to=7), ProblemError, "job 0: expected a table of keys"),
-        (changed(DOCUMENT, "vehicles", 0, "skills", to=[[1]]), ProblemError, "whole numbers"),
-        (changed(DOCUMENT, "matrices", to={"bike": {}}), ProblemError, "expected profile 'car'"),
-        (changed(DOCUMENT, "matrices", "car", to={}), ProblemError, "expected durations"),
-        (changed(DOCUMENT, "matrices", "car", "durations", to=[[0]]), ProblemError, "0 to 0"),
-        (changed(DOCUMENT, "matrices", "car", "distances", to=[[0]]), ProblemError, "square"),
-        (changed(SHIPMENTS, "shipments", 0, "pickup", to=None), ProblemError, "a table of keys"),
-        (changed(SHIPMENTS, "vehicles", 0, "start_index", to=None), UnsupportedError, "start"),
-    ],
-)
+@pytest.mark.parametrize(("document", "error", "part"), [
+    (changed(DOCUMENT, "vehicles", to=[]), ProblemError, "vehicles: expected at least one"),
+    (changed(DOCUMENT, "vehicles", to=[5]), ProblemError, "vehicles: expected a table"),
+    (changed(DOCUMENT, "jobs", to=[]), ProblemError, "at least one job or shipment"),
+    (changed(DOCUMENT, "vehicles", 0, "wings", to=2), UnsupportedError, "the key 'wings'"),
+    (changed(DOCUMENT, "jobs", 0, "delivery", to=[1, 2]), ProblemError, "2 amounts, received"),
+    (changed(DOCUMENT, "vehicles", 1, "profile", to="bike"), UnsupportedError, "same profile"),
+    (changed(DOCUMENT, "vehicles", 0, "costs", to={"per_km": 9}), UnsupportedError, "per_km"),
+    (changed(DOCUMENT, "vehicles", 0, "costs", to={"per_mile": 9}), UnsupportedError,
+     "vehicle 0, costs: the key 'per_mile'"),
+    (changed(DOCUMENT, "jobs", 0, "amount", to=[1]), ProblemError, "none beside delivery"),
+    (changed(DOCUMENT, "matrix", to=[[0]]), ProblemError, "none beside matrices"),
+    (changed(DOCUMENT, "vehicles", 1, "capacity", to=[-6]), ProblemError, "at least 0"),
+    (changed(DOCUMENT, "vehicles", 1, "time_window", to=[3]), ProblemError, "start, end"),
+    (changed(DOCUMENT, "jobs", 0, "delivery", to=[-1]), ProblemError, "at least 0"),
+    (changed(DOCUMENT, "jobs", 0, "id", to="x"), ProblemError, "job 0, id: expected a whole"),
+    (changed(DOCUMENT, "jobs", 0, "id", to=12), ProblemError, "an id of its own"),
+    (changed(DOCUMENT, "jobs", 0, "location_index", to=9), ProblemError, "expected 0 to 4"),
+    (changed(DOCUMENT, "jobs", 0, "location_index", to=None), ProblemError, "a row of the"),
+    (changed(DOCUMENT, "jobs", 0, "time_windows", to=[[1]]), ProblemError, r"\[start, end\]"),
+    (changed(DOCUMENT, "jobs", 0, to=7), ProblemError, "job 0: expected a table of keys"),
+    (changed(DOCUMENT, "vehicles", 0, "skills", to=[[1]]), ProblemError, "whole numbers"),
+    (changed(DOCUMENT, "matrices", to={"bike": {}}), ProblemError, "expected profile 'car'"),
+    (changed(DOCUMENT, "matrices", "car", to={}), ProblemError, "expected durations"),
+    (changed(DOCUMENT, "matrices", "car", "durations", to=[[0]]), ProblemError, "0 to 0"),
+    (changed(DOCUMENT, "matrices", "car", "distances", to=[[0]]), ProblemError, "square"),
+    (changed(SHIPMENTS, "shipments", 0, "pickup", to=None), ProblemError, "a table of keys"),
+    (changed(SHIPMENTS, "vehicles", 0, "start_index", to=None), UnsupportedError, "start"),
+])  # fmt: skip
 def test_refused(document: dict[str, Any], error: Any, part: str) -> None:
     with pytest.raises(error, match=part):
         Problem.from_vroom(document)

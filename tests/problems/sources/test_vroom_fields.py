@@ -179,41 +179,26 @@ def test_times_are_those_of_the_unit_that_is_asked_for() -> None:
     assert np.array(rest.windows) == pytest.approx(np.array([[1, 3], [6, 7]]))
 
 
-@pytest.mark.parametrize(
-    ("held", "error", "words"),
-    [
-        (document(vehicle={"max_distance": 5}), UnsupportedError, "max_distance: not modelled"),
-        (document(vehicle={"profile": "bike"}), ProblemError, "profile 'bike'"),
-        (document(vehicle={"start_index": None}), UnsupportedError, "start: vehicles without one"),
-        (
-            document(vehicle={"costs": {"per_task_hour": 5}}),
-            UnsupportedError,
-            "costs, per_task_hour: not modelled",
-        ),
-        (document(job1={"setup_per_type": {"a": 5}}), UnsupportedError, "setup_per_type, 'a'"),
-        (
-            document(vehicle={"breaks": [{"id": 1, "max_load": [1]}]}),
-            UnsupportedError,
-            "break 0, max_load: not modelled",
-        ),
-        (
-            document(vehicle={"time_window": [0, 9], "breaks": [{"id": 1, "service": 10}]}),
-            ProblemError,
-            "break 0, time_windows: expected one within the shift",
-        ),
-        (document(vehicle={"breaks": [{}]}), ProblemError, "break 0, id: expected a whole number"),
-        (document(vehicle={"breaks": 5}), ProblemError, "vehicle 0, breaks: expected a list"),
-        (
-            document(job1={"time_windows": [[5, 9], [7, 10]]}),
-            ProblemError,
-            "time_windows: expected in order, apart",
-        ),
-        (document(vehicle={"speed_factor": -1}), ProblemError, "speed_factor: expected more than"),
-        (document(vehicle={"max_tasks": 1.5}), ProblemError, "max_tasks: expected a whole number"),
-        (document(job1={"service_per_type": 5}), ProblemError, "expected a table of keys"),
-        (document(job1={"wings": 5}), UnsupportedError, "the key 'wings' is not known"),
-    ],
-)
+@pytest.mark.parametrize(("held", "error", "words"), [
+    (document(vehicle={"max_distance": 5}), UnsupportedError, "max_distance: not modelled"),
+    (document(vehicle={"profile": "bike"}), ProblemError, "profile 'bike'"),
+    (document(vehicle={"start_index": None}), UnsupportedError, "start: vehicles without one"),
+    (document(vehicle={"costs": {"per_task_hour": 5}}), UnsupportedError,
+     "costs, per_task_hour: not modelled"),
+    (document(job1={"setup_per_type": {"a": 5}}), UnsupportedError, "setup_per_type, 'a'"),
+    (document(vehicle={"breaks": [{"id": 1, "max_load": [1]}]}), UnsupportedError,
+     "break 0, max_load: not modelled"),
+    (document(vehicle={"time_window": [0, 9], "breaks": [{"id": 1, "service": 10}]}), ProblemError,
+     "break 0, time_windows: expected one within the shift"),
+    (document(vehicle={"breaks": [{}]}), ProblemError, "break 0, id: expected a whole number"),
+    (document(vehicle={"breaks": 5}), ProblemError, "vehicle 0, breaks: expected a list"),
+    (document(job1={"time_windows": [[5, 9], [7, 10]]}), ProblemError,
+     "time_windows: expected in order, apart"),
+    (document(vehicle={"speed_factor": -1}), ProblemError, "speed_factor: expected more than"),
+    (document(vehicle={"max_tasks": 1.5}), ProblemError, "max_tasks: expected a whole number"),
+    (document(job1={"service_per_type": 5}), ProblemError, "expected a table of keys"),
+    (document(job1={"wings": 5}), UnsupportedError, "the key 'wings' is not known"),
+])  # fmt: skip
 def test_what_is_refused_is_named(held: dict[str, Any], error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
         Problem.from_vroom(held)

@@ -18,6 +18,7 @@ from spacevrp.problems.conversion import (
     show,
 )
 from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.fleet import group_vehicles
 from spacevrp.problems.labels import node_numbers
 from spacevrp.problems.sources.entries import list_of, refuse_unknown, table_of
 
@@ -137,27 +138,16 @@ def _read_vehicles(
     size = fleet or len(ends or ()) or len(capacities if isinstance(capacities, list) else ())
     places = ends or [(depots[0], depots[0])] * size
     rooms = capacities if isinstance(capacities, list) else [capacities] * size
-    types: dict[tuple[Any, ...], list[int]] = {}
-    for number, (place, room) in enumerate(zip(places, rooms, strict=True)):
-        types.setdefault((*place, room), []).append(number)
-    vehicles: list[dict[str, Any]] = [
-        {
-            "name": ", ".join(map(str, numbers)),  # as the dictionary counts them
-            "count": len(numbers),
-            "start": NodeNumber(start),
-            "end": NodeNumber(end),
-            **({} if room is None else {"capacity": room}),
-        }
-        for (start, end, room), numbers in types.items()
+    types = group_vehicles(
+        {"start": NodeNumber(start), "end": NodeNumber(end), "capacity": room}
+        for (start, end), room in zip(places, rooms, strict=True)
+    )
+    ids = {", ".join(map(str, numbers)): tuple(numbers) for _, numbers in types}  # as counted there
+    vehicles = [
+        {**one, "name": name, "count": len(numbers)}
+        for (one, numbers), name in zip(types, ids, strict=True)
     ]
-    return {
-        "depots": node_numbers(depots),
-        "vehicles": vehicles,
-        "vehicle_ids": {
-            one["name"]: tuple(numbers)
-            for one, numbers in zip(vehicles, types.values(), strict=True)
-        },
-    }
+    return {"depots": node_numbers(depots), "vehicles": vehicles, "vehicle_ids": ids}
 
 
 def _read_capacities(data: Mapping[str, Any], fleet: int | None) -> list[float] | float | None:

@@ -13,22 +13,12 @@ from numpy.typing import NDArray
 
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.fleet import UNSAID, as_alike
 
 # PyVRP's largest value of a matrix, which it gives to arcs that must not be taken.
 _NO_ARC = 2**44
 # Its neutral limits are the largest whole numbers.
 _NO_LIMIT = 2**62
-# What a Vehicle is unless told otherwise.
-_NEUTRAL = {
-    "name": "",
-    "fixed_cost": 0.0,
-    "unit_distance_cost": 1.0,
-    "unit_duration_cost": 0.0,
-    "max_overtime": 0.0,
-    "overtime_cost": 0.0,
-    "forbidden": [],
-    "reload_depots": [],
-}
 
 
 def fields_from_pyvrp(data: Any) -> dict[str, Any]:
@@ -196,16 +186,12 @@ def _fleet(
         _vehicle(data, number, kind, forbidden[kind.profile])
         for number, kind in enumerate(data.vehicle_types())
     ]
-    if len(vehicles) > 1 or len(data.depots()) > 1:
+    fields = as_alike(vehicles, len(data.depots()))
+    if fields is None:
         return {"vehicles": vehicles}
-    (one,) = vehicles
-    if not {"capacity", "max_length", "count", "name", "window"}.issuperset(one):
-        return {"vehicles": vehicles}
-    # No more than every problem can say; the shift of all is when the depot is open.
-    hours = one.get("window", (0.0, np.inf))
+    hours = fields.pop("window", (0.0, np.inf))
     windows[0] = max(windows[0, 0], hours[0]), min(windows[0, 1], hours[1])
-    plain = {"capacity": one.get("capacity", np.inf), "max_routes": one["count"]}
-    return plain | {name: one[name] for name in ("max_length",) if name in one}
+    return fields
 
 
 def _vehicle(data: Any, number: int, kind: Any, forbidden: frozenset[int]) -> dict[str, Any]:
@@ -231,10 +217,10 @@ def _vehicle(data: Any, number: int, kind: Any, forbidden: frozenset[int]) -> di
         "unit_duration_cost": float(kind.unit_duration_cost),
         "max_overtime": float(kind.max_overtime),
         "overtime_cost": float(kind.unit_overtime_cost),
-        "forbidden": sorted(forbidden),
-        "reload_depots": [int(depot) for depot in kind.reload_depots],
+        "forbidden": tuple(sorted(forbidden)),
+        "reload_depots": tuple(int(depot) for depot in kind.reload_depots),
     }
-    told = {name: value for name, value in told.items() if value != _NEUTRAL.get(name)}
+    told = {name: value for name, value in told.items() if value != UNSAID[name]}
     if kind.capacity:
         told["capacity"] = kind.capacity[0] if len(kind.capacity) == 1 else list(kind.capacity)
     back_by = min(_limit(kind.tw_late), _limit(end.tw_late))

@@ -8,7 +8,7 @@ from typing import Any
 
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.fleet import blame_vehicle
+from spacevrp.problems.fleet import KIND_OF, blame_vehicle
 from spacevrp.problems.sources.columns import (
     YES_NO,
     cell_of,
@@ -32,14 +32,13 @@ _OTHER_NAMES = {
     "break_close": ("break_end",),
     "reload_depots": ("reload_depot",),
 }
-_FIELDS = (
-    *("name", "count", "capacity", "start", "end", "open_route", "fixed_cost"),
-    *("unit_distance_cost", "unit_duration_cost", "max_length", "max_duration", "max_overtime"),
-    *("overtime_cost", "max_stops", "speed_factor", "open", "close", "latest_start", "break"),
-    *("break_open", "break_close", "allowed", "forbidden", "reload_depots", "max_reloads"),
-)
-VEHICLE_COLUMNS = {field: (field, *_OTHER_NAMES.get(field, ())) for field in _FIELDS}
-_LISTS = ("allowed", "forbidden", "reload_depots")
+# These have columns of their own instead, or none: they are of a single vehicle under way.
+_NO_COLUMNS = ("window", "breaks", "service", "pinned", "on_board")
+VEHICLE_COLUMNS = {
+    field: (field, *_OTHER_NAMES.get(field, ()))
+    for field in (*KIND_OF, "open", "close", "break", "break_open", "break_close")
+    if field not in _NO_COLUMNS
+}
 
 
 def is_table(vehicles: object) -> bool:
@@ -47,7 +46,8 @@ def is_table(vehicles: object) -> bool:
     if is_frame(vehicles):
         return True
     return isinstance(vehicles, Mapping) and any(
-        isinstance(column, list) and name not in _LISTS for name, column in vehicles.items()
+        isinstance(column, list) and KIND_OF.get(name) != "nodes"
+        for name, column in vehicles.items()
     )
 
 
@@ -99,16 +99,9 @@ def _vehicle(cells: Mapping[str, list[Any]]) -> dict[str, Any]:
     told.pop("open", None)
     if len(cells.get("capacity", ())) > 1:
         told["capacity"] = [math.inf if one is None else one for one in cells["capacity"]]
-    for fields, convert in _CONVERTERS.items():
-        for field in fields:
-            if field in told:
-                told[field] = convert(told[field])
-    if "open_route" in told:
-        flag = told["open_route"]
-        if isinstance(flag, str):
-            told["open_route"] = YES_NO.get(flag.strip().lower(), flag)
-        elif isinstance(flag, float) and flag in (0.0, 1.0):
-            told["open_route"] = bool(flag)
+    for field in told:
+        if KIND_OF[field] in _CONVERTERS:
+            told[field] = _CONVERTERS[KIND_OF[field]](told[field])
     if "open" in row or "close" in row:
         told["window"] = (row.get("open"), row.get("close"))
     pause = {name: row[name] for name in ("break", "break_open", "break_close") if name in row}
@@ -144,9 +137,12 @@ def _list(value: Any) -> Any:
     return [int(one) if one.isascii() and one.isdigit() and len(one) < 16 else one for one in texts]
 
 
-_CONVERTERS: dict[tuple[str, ...], Callable[[Any], Any]] = {
-    ("name",): _text,
-    ("count", "max_stops", "max_reloads"): _whole,
-    ("start", "end"): _node,
-    _LISTS: _list,
+def _flag(value: Any) -> Any:
+    if isinstance(value, str):
+        return YES_NO.get(value.strip().lower(), value)
+    return bool(value) if isinstance(value, float) and value in (0.0, 1.0) else value
+
+
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    **{"text": _text, "whole": _whole, "node": _node, "nodes": _list, "flag": _flag}
 }

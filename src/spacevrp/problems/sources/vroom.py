@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from spacevrp.problems.clock import TIME_UNITS, Clock
-from spacevrp.problems.conversion import NodeNumber, as_number, as_whole, show
+from spacevrp.problems.conversion import as_number, as_whole, show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.fleet import as_alike
 from spacevrp.problems.labels import node_numbers
 from spacevrp.problems.sources.entries import (
     list_of,
@@ -24,15 +25,9 @@ from spacevrp.problems.sources.vroom_fleet import (
     as_id,
     as_window,
     check_vehicles,
-    is_closed,
-    is_uniform,
-    read_capacity,
-    read_id,
-    read_limit,
     read_skills,
     read_types,
     speeds_of,
-    stop_at,
 )
 from spacevrp.problems.sources.vroom_travel import rates_of, read_matrices, read_travel
 from spacevrp.problems.vroom_names import PAIR, name_task
@@ -73,6 +68,10 @@ def fields_from_vroom(
     check_vehicles(vehicles)
     held = [as_amounts(f"vehicle {k}, capacity", v.get("capacity")) for k, v in enumerate(vehicles)]
     kinds = max(1, *(len(task["amounts"]) for task in tasks), *map(len, held))
+    for kind in range(kinds):
+        is_asked = any(any(task["amounts"][kind : kind + 1]) for task in tasks)
+        if is_asked and all(room[kind : kind + 1] == [0.0] for room in held):
+            raise ProblemError("vehicle 0, capacity", "more than 0", "0")
     speeds = speeds_of(vehicles)
     alike = len(set(speeds)) == 1
     shared = speeds[0] if alike else 1.0  # the rest is a matter of types
@@ -80,31 +79,25 @@ def fields_from_vroom(
     own_costs = matrices is not None and "costs" in matrices
     rates = rates_of(vehicles, matrices, own_costs=own_costs)
     own_costs = own_costs or rates is None
-    if is_uniform(vehicles, tasks):
-        depot = stop_at(
-            "vehicle 0, start", vehicles[0].get("start"), vehicles[0].get("start_index")
-        )
-        if (window := vehicles[0].get("time_window")) is not None:
-            depot["windows"] = [as_window("vehicle 0, time_window", window)]
-        stops = [depot, *tasks]
-        travel = read_travel(matrices, stops, speed_kmh, shared)
-        limit = read_limit("vehicle 0", vehicles[0], own_costs=own_costs)
-        fields = travel | _read_uniform(vehicles, stops, kinds, limit)
-        first = 1
-        shifts: list[dict[str, Any]] = []
-        vehicle_ids = {"": tuple(read_id(number, one) for number, one in enumerate(vehicles))}
+    factors = [1.0 if alike else one for one in speeds]
+    paid = rates or [1.0] * len(vehicles)
+    if not own_costs:  # of two that drive the same road the faster pays for less time
+        paid = [rate / factor for rate, factor in zip(paid, factors, strict=True)]
+    depots, types, vehicle_ids = read_types(
+        vehicles, tasks, kinds=kinds, own_costs=own_costs, factors=factors, rates=paid
+    )
+    stops, first = [*depots.stops, *tasks], len(depots.stops)
+    fields = read_travel(matrices, stops, speed_kmh, shared)
+    fields["depots"] = node_numbers(range(first))
+    if (plain := as_alike(types, first)) is None:
+        fields["vehicles"] = types
     else:
-        factors = [1.0 if alike else one for one in speeds]
-        paid = rates or [1.0] * len(vehicles)
-        if not own_costs:  # of two that drive the same road the faster pays for less time
-            paid = [rate / factor for rate, factor in zip(paid, factors, strict=True)]
-        depots, shifts = read_types(
-            vehicles, tasks, kinds=kinds, own_costs=own_costs, factors=factors, rates=paid
-        )
-        vehicle_ids = {one["name"]: tuple(one.pop("ids")) for one in shifts}
-        stops, first = [*depots.stops, *tasks], len(depots.stops)
-        fields = read_travel(matrices, stops, speed_kmh, shared)
-        fields |= {"depots": node_numbers(range(first)), "vehicles": shifts}
+        if "window" in plain:
+            stops[0]["windows"] = [np.array(plain.pop("window"))]
+        if kinds == 1:
+            (plain["capacity"],) = plain["capacity"]
+        fields |= plain
+        types, vehicle_ids = [], {"": sum(vehicle_ids.values(), ())}
     fields |= _read_amounts(stops, kinds)
     if any(setup := [stop.get("setup", 0.0) for stop in stops]):
         fields["setup"] = setup
@@ -117,7 +110,7 @@ def fields_from_vroom(
     }
     if pairs:
         fields["pairs"] = node_numbers([(first + one, first + other) for one, other in pairs])
-    fields |= _read_windows(stops, shifts)
+    fields |= _read_windows(stops, types)
     return _in_unit(fields, time_unit)
 
 
@@ -155,30 +148,6 @@ def _in_unit(fields: dict[str, Any], time_unit: str) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------------------- vehicles
-
-
-def _read_uniform(
-    vehicles: Sequence[Mapping[str, Any]],
-    stops: Sequence[Mapping[str, Any]],
-    kinds: int,
-    limit: float | None,
-) -> dict[str, Any]:
-    """The one kind of vehicle there is."""
-    first = vehicles[0]
-    fields: dict[str, Any] = {
-        "depots": NodeNumber(0),
-        "max_routes": len(vehicles),
-        "open_routes": not is_closed(first),
-    }
-    capacity = []
-    for kind, held in enumerate(read_capacity("vehicle 0", first, kinds)):
-        if not held and any(any(stop["amounts"][kind : kind + 1]) for stop in stops):
-            raise ProblemError("vehicle 0, capacity", "more than 0", "0")
-        capacity.append(held or np.inf)
-    fields["capacity"] = capacity if kinds > 1 else capacity[0]
-    if limit is not None:
-        fields["max_length"] = limit
-    return fields
 
 
 def _read_amounts(stops: Sequence[Mapping[str, Any]], kinds: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from spacevrp.problems.conversion import Array, NodeNumber, as_array, as_number, as_whole, show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.fleet import group_vehicles
 from spacevrp.problems.labels import node_numbers
 from spacevrp.problems.sources.entries import (
     all_alike,
@@ -109,29 +110,6 @@ def speeds_of(vehicles: Sequence[Mapping[str, Any]]) -> list[float]:
     return factors
 
 
-def is_uniform(vehicles: Sequence[Mapping[str, Any]], tasks: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether all vehicles are alike, end where they start or nowhere, and can do every job."""
-    first = vehicles[0]
-    said = (key for key in _TYPED if key != "skills")
-    if any(vehicle.get(key) != first.get(key) for key in said for vehicle in vehicles):
-        return False
-    if first.get("max_tasks") is not None or first.get("breaks"):
-        return False
-    if (first.get("costs") or {}).get("fixed") or costs_of([first])[0][0] != PER_HOUR:
-        return False
-    if any(task["service_per_type"] for task in tasks):
-        return False
-    if is_closed(first) and _place(first, "end") != _place(first, "start"):
-        return False
-    asked = {skill for task in tasks for skill in task["skills"]}
-    return all(asked <= set(read_skills("vehicle", v.get("skills"))) for v in vehicles)
-
-
-def _place(vehicle: Mapping[str, Any], end: str) -> tuple[Any, Any]:
-    index = vehicle.get(f"{end}_index")
-    return (index, None) if index is not None else (None, vehicle.get(end))
-
-
 def is_closed(vehicle: Mapping[str, Any]) -> bool:
     """Whether a vehicle has to be anywhere at the end."""
     return vehicle.get("end") is not None or vehicle.get("end_index") is not None
@@ -155,12 +133,12 @@ def read_types(
     own_costs: bool,
     factors: Sequence[float],
     rates: Sequence[float],
-) -> tuple[Depots, list[dict[str, Any]]]:
-    """The depots, and the types: vehicles that differ in their names only are one type.
+) -> tuple[Depots, list[dict[str, Any]], dict[str, tuple[int, ...]]]:
+    """The depots, the types, and the ids of their vehicles by name.
 
-    Nodes are numbered depots first, then tasks. Shifts are pairs of times as they stand. Each type
-    has the ``ids`` of its vehicles. ``factors`` are those by which a vehicle is faster than the
-    matrix says, ``rates`` what a unit of the matrix costs.
+    Vehicles that differ in their names only are one type. Nodes are numbered depots first, then
+    tasks. Shifts are pairs of times as they stand. ``factors`` are those by which a vehicle is
+    faster than the matrix says, ``rates`` what a unit of the matrix costs.
     """
     depots = Depots()
     ends = [
@@ -172,7 +150,7 @@ def read_types(
         }
         for k, one in enumerate(vehicles)
     ]
-    types: dict[str, dict[str, Any]] = {}
+    said = []
     for number, vehicle in enumerate(vehicles):
         where = f"vehicle {number}"
         one: dict[str, Any] = {**ends[number], "open_route": "end" not in ends[number]}
@@ -210,16 +188,23 @@ def read_types(
         one["capacity"] = [held or np.inf for held in room]
         if barred:
             one["forbidden"] = node_numbers([len(depots.stops) + k for k in barred])
-        held = types.setdefault(repr(one), {**one, "count": 0, "name": [], "ids": []})
-        held["count"] += 1
-        held["ids"].append(read_id(number, vehicle))
-        name = vehicle.get("description") or held["ids"][-1]
-        held["name"].append(str(name))
-    names = [", ".join(dict.fromkeys(one["name"])) for one in types.values()]
-    for number, (name, one) in enumerate(zip(names, types.values(), strict=True)):
+        said.append(one)
+    types, ids = [], {}
+    groups = group_vehicles(said)
+    names = [
+        ", ".join(dict.fromkeys(_called(number, vehicles[number]) for number in numbers))
+        for _, numbers in groups
+    ]
+    for number, (name, (one, numbers)) in enumerate(zip(names, groups, strict=True)):
         # Types that are described alike get a number.
-        one["name"] = f"{name} ({number})" if names.count(name) > 1 else name
-    return depots, list(types.values())
+        name = f"{name} ({number})" if names.count(name) > 1 else name
+        types.append({**one, "count": len(numbers), "name": name})
+        ids[name] = tuple(read_id(k, vehicles[k]) for k in numbers)
+    return depots, types, ids
+
+
+def _called(number: int, vehicle: Mapping[str, Any]) -> str:
+    return str(vehicle.get("description") or read_id(number, vehicle))
 
 
 def read_id(number: int, vehicle: Mapping[str, Any]) -> int:
