@@ -126,9 +126,9 @@ def test_facts_where_there_is_no_way_home(told_more: SpaceModel, network_of: Of)
 @pytest.mark.slow
 def test_all_variants_step_by_step(bundled: SpaceModel, network_of: Of) -> None:
     """The torch path in its slowest form."""
-    problems = [generate(variant, 10, 1, 6)[0] for variant in VARIANTS]
+    problems = [generate(variant, 20, 1, 6)[0] for variant in VARIANTS]
     settings = Settings(augmentations=2, starts=4, samples=1, seed=1, compiled=False)
-    wanted = [by_torch(bundled, [problem], settings)[0] for problem in problems]
+    wanted = by_torch(bundled, problems, settings)
     assert_same_best(wanted, list(construct(network_of(bundled), problems, settings)), ties=3)
 
 
