@@ -22,9 +22,11 @@ from spacevrp.env.rules import at
 from spacevrp.generators import generate
 from spacevrp.inference import beam as arrays
 from spacevrp.inference.rollouts import Trajectories
-from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
+from spacevrp.model import DecoderTables
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import stack
+
+from .conftest import small_tables
 
 pytestmark = pytest.mark.skipif(native.network is None, reason="needs the compiled network")
 
@@ -35,14 +37,8 @@ RANKS = 3
 def prepared(names: list[str], size: int, starts: int) -> tuple[Environment, DecoderTables, Tensor]:
     """A small network, far from certain."""
     batch = stack([problem for name in names for problem in generate(name, size, 1, 3)])
-    torch.manual_seed(0)
-    model = SpaceModel(ModelConfig(width=20, layers=1, feedforward=16, rank=2, clipping=10.0))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.05 * torch.randn_like(parameter))
-        tables = model(batch, augmentation_seeds(batch, model.config, 1, 0)[:, 0])
     environment = Environment(batch)
-    return environment, tables, start_nodes(environment, starts)
+    return environment, small_tables(batch), start_nodes(environment, starts)
 
 
 def leaving(environment: Environment, sequence: Tensor, turn: int) -> tuple[Tensor, Deviations]:

@@ -16,11 +16,11 @@ from spacevrp.decode.rollout import Rollout
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env.environment import at_node
 from spacevrp.env.fleet import FleetEnvironment, Preferences
-from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
+from spacevrp.model import DecoderTables
 from spacevrp.model.decoder import logits
 from spacevrp.tensors.fleet import stack_fleets
 
-from .conftest import refuse_wrong_arrays
+from .conftest import refuse_wrong_arrays, small_tables
 
 pytestmark = pytest.mark.skipif(native.network is None, reason=native.NETWORK_MISSING)
 
@@ -33,13 +33,7 @@ def prepare(
 ) -> tuple[FleetEnvironment, DecoderTables, Tensor, Preferences]:
     problems = [problem for seed in seeds if (problem := random_fleet(seed)) is not None]
     batch, fleet = stack_fleets(problems)
-    torch.manual_seed(0)
-    config = ModelConfig(
-        width=16, layers=1, feedforward=16, rank=2, heads=1, signals=7, constraint_aware=True
-    )
-    model = SpaceModel(config)
-    with torch.no_grad():
-        tables = model(batch, augmentation_seeds(batch, config, 1, 0)[:, 0])
+    tables = small_tables(batch, noise=0.0, width=16, signals=7, constraint_aware=True)
     environment = FleetEnvironment(batch, fleet, direct_return=direct)
     generator = torch.Generator().manual_seed(1)
     shape = (batch.size, TRAJECTORIES)
