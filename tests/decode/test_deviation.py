@@ -72,7 +72,7 @@ def test_the_compiled_network_deviates_as_its_slow_twin(instructions: str) -> No
     plans = rollout(environment, tables, starts).sequence
     running = Running(instructions=instructions)
     complete = 0
-    for turn in (0, 1, 2, 4, 7, 10):
+    for turn in (0, 1, 4, 9):
         begin, leaves = leaving(environment, plans, turn)
         slow = rollout(environment, tables, begin, deviations=leaves)
         fast = native_rollout(environment, tables, begin, deviations=leaves, running=running)
@@ -87,7 +87,7 @@ def test_the_compiled_network_deviates_as_its_slow_twin(instructions: str) -> No
         assert bool((found[..., :until] == own[..., :until])[finite].all())
         if until < own.shape[2]:
             assert bool((found[..., until] != own[..., until])[finite].all())
-    assert complete > 100
+    assert complete > 60
 
 
 def test_all_variants_deviate_as_the_slow_twin() -> None:
