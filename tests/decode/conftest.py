@@ -1,13 +1,18 @@
-"""What the compiled network is called with."""
+"""Tables of small networks, and what the compiled one is called with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from spacevrp import native
+from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
+from spacevrp.tensors import Batch
 
 
 @pytest.fixture
@@ -28,3 +33,36 @@ def arguments_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any
         return taken
 
     return noted
+
+
+def refuse_wrong_arrays(taken: dict[str, Any], table: str, more: Callable[..., list[Any]]) -> None:
+    """Every array of a table of arguments: of other shapes, no array, with NaN, or missing."""
+    for name, value in taken[table].items():
+        rest = {key: entry for key, entry in taken[table].items() if key != name}
+        wrong: list[Any] = [value[..., :-1], value[None], value[:0], "words"]
+        if value.dtype == np.float32:
+            wrong.append(np.full_like(value, np.nan))
+        for one in wrong + more(name, value):
+            if name == "near" and isinstance(one, np.ndarray) and one.shape[1:] == (17, 7):
+                continue  # shorter lists are lists: then the limits are wrong
+            with pytest.raises(ValueError, match="expected"):
+                native.network.rollout(**taken | {table: rest | {name: one}})
+        with pytest.raises(ValueError, match=f"expected an array {name}"):
+            native.network.rollout(**taken | {table: rest})
+
+
+def small_tables(
+    batch: Batch, *, noise: float = 0.05, bias: float | None = None, **changes: Any
+) -> DecoderTables:
+    """Of a network that is far from certain; its width fills no vector."""
+    small = {"width": 20, "layers": 1, "feedforward": 16, "rank": 2, "heads": 1, "clipping": 10.0}
+    config = ModelConfig(**{**small, **changes})
+    torch.manual_seed(0)
+    model = SpaceModel(config).to(batch.opening.dtype)
+    with torch.no_grad():
+        if bias is not None:
+            model.bias.bias_out[-1] = bias
+        for parameter in model.parameters():
+            parameter.add_(noise * torch.randn_like(parameter))
+        tables = model(batch, augmentation_seeds(batch, config, 1, 0)[:, 0])
+    return replace(tables, clipping=config.clipping)

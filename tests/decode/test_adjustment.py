@@ -19,12 +19,14 @@ from spacevrp.env import Environment
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.env.starts import can_start
 from spacevrp.generators import generate
-from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds, streaming
+from spacevrp.model import streaming
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.decoder import logits
 from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import Batch, stack
+
+from .conftest import small_tables
 
 LINE = [(0, 0), (1, 0), (2, 0), (3, 0)]
 
@@ -203,15 +205,8 @@ def test_keys_follow_from_the_numbers_of_augmentation_and_trajectory():
 
 
 def tables_for(problems: list[Problem]):
-    torch.manual_seed(0)
     batch = stack(problems, dtype=torch.float64)
-    config = ModelConfig(width=16, layers=1, feedforward=16, pivots=2, rank=2, heads=1)
-    model = SpaceModel(config).double()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
-        tables = model(batch, augmentation_seeds(batch, config, 1, 0)[:, 0])
-    return Environment(batch), tables
+    return Environment(batch), small_tables(batch, noise=0.3, pivots=2, clipping=50.0)
 
 
 def test_the_likeliest_first_customer_is_the_decoders_own_choice():

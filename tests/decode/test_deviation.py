@@ -22,9 +22,11 @@ from spacevrp.env.rules import at
 from spacevrp.generators import generate
 from spacevrp.inference import beam as arrays
 from spacevrp.inference.rollouts import Trajectories
-from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
+from spacevrp.model import DecoderTables
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import stack
+
+from .conftest import small_tables
 
 pytestmark = pytest.mark.skipif(native.network is None, reason="needs the compiled network")
 
@@ -35,14 +37,8 @@ RANKS = 3
 def prepared(names: list[str], size: int, starts: int) -> tuple[Environment, DecoderTables, Tensor]:
     """A small network, far from certain."""
     batch = stack([problem for name in names for problem in generate(name, size, 1, 3)])
-    torch.manual_seed(0)
-    model = SpaceModel(ModelConfig(width=20, layers=1, feedforward=16, rank=2, clipping=10.0))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.05 * torch.randn_like(parameter))
-        tables = model(batch, augmentation_seeds(batch, model.config, 1, 0)[:, 0])
     environment = Environment(batch)
-    return environment, tables, start_nodes(environment, starts)
+    return environment, small_tables(batch), start_nodes(environment, starts)
 
 
 def leaving(environment: Environment, sequence: Tensor, turn: int) -> tuple[Tensor, Deviations]:
@@ -76,7 +72,7 @@ def test_the_compiled_network_deviates_as_its_slow_twin(instructions: str) -> No
     plans = rollout(environment, tables, starts).sequence
     running = Running(instructions=instructions)
     complete = 0
-    for turn in (0, 1, 2, 4, 7, 10):
+    for turn in (0, 1, 4, 9):
         begin, leaves = leaving(environment, plans, turn)
         slow = rollout(environment, tables, begin, deviations=leaves)
         fast = native_rollout(environment, tables, begin, deviations=leaves, running=running)
@@ -91,7 +87,7 @@ def test_the_compiled_network_deviates_as_its_slow_twin(instructions: str) -> No
         assert bool((found[..., :until] == own[..., :until])[finite].all())
         if until < own.shape[2]:
             assert bool((found[..., until] != own[..., until])[finite].all())
-    assert complete > 100
+    assert complete > 60
 
 
 def test_all_variants_deviate_as_the_slow_twin() -> None:

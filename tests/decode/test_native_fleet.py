@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -18,9 +16,11 @@ from spacevrp.decode.rollout import Rollout
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env.environment import at_node
 from spacevrp.env.fleet import FleetEnvironment, Preferences
-from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
+from spacevrp.model import DecoderTables
 from spacevrp.model.decoder import logits
 from spacevrp.tensors.fleet import stack_fleets
+
+from .conftest import refuse_wrong_arrays, small_tables
 
 pytestmark = pytest.mark.skipif(native.network is None, reason=native.NETWORK_MISSING)
 
@@ -33,13 +33,7 @@ def prepare(
 ) -> tuple[FleetEnvironment, DecoderTables, Tensor, Preferences]:
     problems = [problem for seed in seeds if (problem := random_fleet(seed)) is not None]
     batch, fleet = stack_fleets(problems)
-    torch.manual_seed(0)
-    config = ModelConfig(
-        width=16, layers=1, feedforward=16, rank=2, heads=1, signals=7, constraint_aware=True
-    )
-    model = SpaceModel(config)
-    with torch.no_grad():
-        tables = model(batch, augmentation_seeds(batch, config, 1, 0)[:, 0])
+    tables = small_tables(batch, noise=0.0, width=16, signals=7, constraint_aware=True)
     environment = FleetEnvironment(batch, fleet, direct_return=direct)
     generator = torch.Generator().manual_seed(1)
     shape = (batch.size, TRAJECTORIES)
@@ -119,18 +113,15 @@ def test_most_rollouts_are_the_same_move_by_move() -> None:
 def test_wrong_fleets_are_named(arguments_of) -> None:
     real = native.network.rollout
     taken = arguments_of(native_fleet_rollout, *prepare(range(6)))
-    for name, value in taken["fleet"].items():
-        rest = {key: entry for key, entry in taken["fleet"].items() if key != name}
-        wrong: list[Any] = [value[..., :-1], value[None], value[:0], "words"]
-        if value.dtype == np.float32:
-            wrong.append(np.full_like(value, np.nan))
-        if name in ("depot", "pinned"):
-            wrong += [np.full_like(value, -7), np.full_like(value, 10**9)]
-        for one in wrong:
-            with pytest.raises(ValueError, match="expected"):
-                real(**taken | {"fleet": rest | {name: one}})
-        with pytest.raises(ValueError, match=f"expected an array {name}"):
-            real(**taken | {"fleet": rest})
+    refuse_wrong_arrays(
+        taken,
+        "fleet",
+        lambda name, value: (
+            [np.full_like(value, wrong) for wrong in (-7, 10**9)]
+            if name in ("depot", "pinned")
+            else []
+        ),
+    )
     with pytest.raises(ValueError, match="origins: expected"):
         real(**taken | {"origins": taken["starts"]})
     with pytest.raises(ValueError, match="origins: expected"):

@@ -26,6 +26,8 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import stack
 
+from .conftest import refuse_wrong_arrays
+
 pytestmark = pytest.mark.skipif(native.network is None, reason=native.NETWORK_MISSING)
 
 AUGMENTATIONS, STARTS = 2, 3
@@ -143,20 +145,15 @@ def test_wrong_lists_are_named(everything: World, arguments_of) -> None:
     real = native.network.rollout
     given = (everything.environment, everything.tables, everything.starts)
     taken = arguments_of(native_pruned_rollout, *given, Pruning(everything.near, choices=3))
-    for name, value in taken["lists"].items():
-        rest = {key: entry for key, entry in taken["lists"].items() if key != name}
-        wrong: list[Any] = [value[..., :-1], value[None], value[:0], "words"]
-        if value.dtype == np.float32:
-            wrong.append(np.full_like(value, np.nan))
-        else:
-            wrong += [np.full_like(value, -1), np.full_like(value, 10**6)]
-        for one in wrong:
-            if name == "near" and isinstance(one, np.ndarray) and one.shape[1:] == (17, 7):
-                continue  # shorter lists are lists: then the limits are wrong
-            with pytest.raises(ValueError, match="expected"):
-                real(**taken | {"lists": rest | {name: one}})
-        with pytest.raises(ValueError, match=f"expected an array {name}"):
-            real(**taken | {"lists": rest})
+    refuse_wrong_arrays(
+        taken,
+        "lists",
+        lambda _, value: (
+            [np.full_like(value, wrong) for wrong in (-1, 10**6)]
+            if value.dtype != np.float32
+            else []
+        ),
+    )
     for wrong_limits in ((0, 3), (4, 3), (3, 9)):
         with pytest.raises(ValueError, match="limits: expected"):
             real(**taken | {"lists": taken["lists"] | {"limits": np.array(wrong_limits)}})

@@ -20,10 +20,12 @@ from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, State, start_nodes
 from spacevrp.env.rules import at
 from spacevrp.generators.testsets import generate
-from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
+from spacevrp.model import DecoderTables
 from spacevrp.model.decoder import logits
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import Batch, stack
+
+from .conftest import small_tables
 
 pytestmark = pytest.mark.skipif(native.network is None, reason=native.NETWORK_MISSING)
 
@@ -31,34 +33,12 @@ MIXED = ("TSP", "ACVRPTW", "PDCVRP", "MDCVRPB", "AMDOCVRPL", "OP", "SPCTSP")
 CLOSE = 1e-4
 
 
-def network(signals: int = 4, width: int = 20) -> SpaceModel:
-    """A small one, far from certain; its width fills no vector."""
-    torch.manual_seed(0)
-    config = ModelConfig(
-        width=width,
-        layers=1,
-        feedforward=16,
-        rank=2,
-        heads=1,
-        signals=signals,
-        constraint_aware=signals == 7,
-    )
-    model = SpaceModel(config)
-    with torch.no_grad():
-        model.bias.bias_out[-1] = 0.05
-        for parameter in model.parameters():
-            parameter.add_(0.05 * torch.randn_like(parameter))
-    return model
-
-
 def prepare(
     batch: Batch, starts: int, signals: int = 4, **more: Any
 ) -> tuple[Environment, DecoderTables, Tensor]:
-    model = network(signals)
-    with torch.no_grad():
-        tables = model(batch, augmentation_seeds(batch, model.config, 1, 0)[:, 0])
+    tables = small_tables(batch, bias=0.05, signals=signals, constraint_aware=signals == 7)
     environment = Environment(batch, **more)
-    return environment, replace(tables, clipping=10.0), start_nodes(environment, starts)
+    return environment, tables, start_nodes(environment, starts)
 
 
 @pytest.fixture(scope="module")

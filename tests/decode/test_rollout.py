@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,10 +16,12 @@ from spacevrp.decode.rollout import Drawn, advance, choose, look_ahead
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
-from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
+from spacevrp.model import DecoderTables
 from spacevrp.model.decoder import logits
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import stack
+
+from .conftest import small_tables
 
 RECORDING = partial(advance, record=True)
 MIXED = ("TSP", "ACVRPTW", "PDCVRP", "MDCVRPB", "AMDOCVRPL", "OP", "SPCTSP")
@@ -48,13 +49,8 @@ def distance_only(rows: list[list[float]], weight: float = 1.0) -> DecoderTables
 def prepared():
     """A mixed batch, its environment, and the tables of a small network."""
     batch = stack([generate(name, 10, 1, 3)[0] for name in MIXED])
-    torch.manual_seed(0)
-    model = SpaceModel(ModelConfig(width=16, layers=1, feedforward=16, rank=2, heads=1))
-    with torch.no_grad():
-        model.bias.bias_out[-1] = 0.01  # a policy that is far from certain
-        tables = model(batch, augmentation_seeds(batch, model.config, 1, 0)[:, 0])
-        tables = replace(tables, clipping=3.0)
     environment = Environment(batch)
+    tables = small_tables(batch, noise=0.0, bias=0.01, width=16, clipping=3.0)
     return environment, tables, start_nodes(environment, 4)
 
 

@@ -50,7 +50,7 @@ ALLOWED = {
     ("src/spacevrp/solver/params.py", "lean"): "the table of old names",
     ("src/spacevrp/cli/solve.py", "lean"): "a hidden option by its old name",
     ("src/spacevrp/arguments.py", "lean"): "an option by its old name",
-    ("tests/bench/test_protocol.py", "lean"): "an option by its old name",
+    ("tests/bench/test_usage.py", "lean"): "an option by its old name",
     ("tests/inference/test_old_names.py", "leanings"): "tests of old names",
     ("records/2026-11-17-space-100-v10/README.md", "views"): "a command as it was run",
     ("src/spacevrp/native/search.cpp", "settled"): "prices that no longer rise",

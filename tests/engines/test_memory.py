@@ -87,16 +87,20 @@ def test_the_largest_size_is_the_last_that_fits() -> None:
 
 
 def failing_above(
-    limit: int, error: Callable[[], BaseException], seen: list[Cut]
+    limit: int, error: Callable[[], BaseException], seen: list[Cut], place: int = 3
 ) -> Callable[..., Any]:
-    """A search that runs out of memory while a block has more rollouts than the limit."""
-    original = batching.search_block
+    """A search that runs out of memory while a block has more rollouts than the limit.
 
-    def search(model: Any, problems: Any, settings: Any, sizes: Cut, *rest: Any) -> Any:
+    ``place`` is that of the cut among the arguments: 3 of blocks, 4 of large instances.
+    """
+    original = batching.search_block if place == 3 else batching.search_large
+
+    def search(*given: Any) -> Any:
+        sizes: Cut = given[place]
         seen.append(sizes)
         if sizes.instances * sizes.augmentations * sizes.starts > limit:
             raise error()
-        return original(model, problems, settings, sizes, *rest)
+        return original(*given)
 
     return search
 
@@ -258,11 +262,7 @@ def test_what_could_never_fit_is_refused_at_once_in_one_line(solver, monkeypatch
     monkeypatch.setattr(batching, "large_budget", lambda device: 1000)
     monkeypatch.setattr(batching, "available", lambda device: 200_000_000)
     monkeypatch.setattr(pruning, "available", lambda device: 200_000_000)
-
-    def search(*arguments: object) -> None:
-        raise AssertionError("expected nothing to be begun")
-
-    monkeypatch.setattr(batching, "search_large", search)
+    monkeypatch.setattr(batching, "search_large", failing_above(0, AssertionError, [], 4))
     with pytest.raises(SpacevrpError) as caught:
         solver.solve(line(60_000), improve=False)
     assert str(caught.value).startswith(
@@ -278,15 +278,7 @@ def test_running_out_of_memory_means_smaller_blocks_of_large_instances(solver, m
     problems = [generate("CVRP", 12, 1)[0], generate("CVRP", 12, 1, seed=5)[0]]
     expected = solver.solve(problems, augment=3, candidates=4)
     seen: list[Cut] = []
-    original = batching.search_large
-
-    def search(model, block, settings, how, sizes, *rest):
-        seen.append(sizes)
-        if sizes.instances * sizes.augmentations * sizes.starts > 5:
-            raise MemoryError
-        return original(model, block, settings, how, sizes, *rest)
-
-    monkeypatch.setattr(batching, "search_large", search)
+    monkeypatch.setattr(batching, "search_large", failing_above(5, MemoryError, seen, 4))
     assert solver.solve(problems, augment=3, candidates=4) == expected
     assert seen[0] == Cut(2, 3, 12)
     assert seen[-1].instances == seen[-1].augmentations == 1

@@ -128,7 +128,7 @@ def test_all_variants_step_by_step(bundled: SpaceModel, network_of: Of) -> None:
     """The torch path in its slowest form."""
     problems = [generate(variant, 20, 1, 6)[0] for variant in VARIANTS]
     settings = Settings(augmentations=2, starts=4, samples=1, seed=1, compiled=False)
-    wanted = [by_torch(bundled, [problem], settings)[0] for problem in problems]
+    wanted = by_torch(bundled, problems, settings)
     assert_same_best(wanted, list(construct(network_of(bundled), problems, settings)), ties=3)
 
 

@@ -22,6 +22,23 @@ def arguments(**changes: Any) -> dict[str, Any]:
     return model_arguments(problem) | changes
 
 
+# Rules of whole routes that are none.
+RULES: tuple[dict[str, Any], ...] = (
+    *({"max_stops": [-1]}, {"max_stops": [1, 2]}, {"max_stops": [2**40]}),
+    *({"latest_start": [np.nan]}, {"overtime_cost": [-1.0]}, {"duration_cost": [np.inf]}),
+    *({"slowness": [0.5]}, {"service": [np.full(7, -1.0)]}, {"service": [np.zeros(6)]}),
+    *({"breaks": [[(1.0, [])]]}, {"breaks": [[(-1.0, [(0.0, 1.0)])]]}),
+    *({"breaks": [[(1.0, [(1.0, 0.0)])]]}, {"breaks": [[(1.0, [(np.nan, 0.0)])]]}),
+    *({"reload_depots": [[99]]}, {"max_reloads": [-1]}, {"on_board": [[99]]}),
+    *({"closed": [(99, 0.0, 1.0)]}, {"closed": [(1, 1.0, 0.0)]}),
+    *({"release": np.full(7, np.nan)}, {"release": np.full(7, np.inf)}),
+    *({"setup": np.full(7, -1.0)}, {"setup": np.zeros(6)}),
+    *({"travel_times": [(0.0, np.zeros((7, 6)))]},),
+    *({"travel_times": [(1.0, np.zeros((7, 7))), (0.0, np.zeros((7, 7)))]},),
+    *({"travel_times": [(np.nan, np.zeros((7, 7)))]}, {"x": [1]}),
+)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -53,6 +70,7 @@ def arguments(**changes: Any) -> dict[str, Any]:
         ("min_prize", np.nan),
         ("time_slack", -1.0),
         ("time_slack", np.inf),
+        *(("rules", rules) for rules in RULES),
     ],
 )
 def test_what_makes_no_model_is_refused(name: str, value: Any) -> None:
@@ -63,44 +81,6 @@ def test_what_makes_no_model_is_refused(name: str, value: Any) -> None:
     native.core.Model(**given)
     with pytest.raises(ValueError, match=r"expected .*, received"):
         native.core.Model(**given | {name: value})
-
-
-@pytest.mark.parametrize(
-    "rules",
-    [
-        {"max_stops": [-1]},
-        {"max_stops": [1, 2]},
-        {"max_stops": [2**40]},
-        {"latest_start": [np.nan]},
-        {"overtime_cost": [-1.0]},
-        {"duration_cost": [np.inf]},
-        {"slowness": [0.5]},
-        {"service": [np.full(7, -1.0)]},
-        {"service": [np.zeros(6)]},
-        {"breaks": [[(1.0, [])]]},
-        {"breaks": [[(-1.0, [(0.0, 1.0)])]]},
-        {"breaks": [[(1.0, [(1.0, 0.0)])]]},
-        {"breaks": [[(1.0, [(np.nan, 0.0)])]]},
-        {"reload_depots": [[99]]},
-        {"max_reloads": [-1]},
-        {"on_board": [[99]]},
-        {"closed": [(99, 0.0, 1.0)]},
-        {"closed": [(1, 1.0, 0.0)]},
-        {"release": np.full(7, np.nan)},
-        {"release": np.full(7, np.inf)},
-        {"setup": np.full(7, -1.0)},
-        {"setup": np.zeros(6)},
-        {"travel_times": [(0.0, np.zeros((7, 6)))]},
-        {"travel_times": [(1.0, np.zeros((7, 7))), (0.0, np.zeros((7, 7)))]},
-        {"travel_times": [(np.nan, np.zeros((7, 7)))]},
-        {"x": [1]},
-    ],
-    ids=str,
-)
-def test_rules_that_are_none_are_refused(rules: dict[str, Any]) -> None:
-    assert native.core is not None
-    with pytest.raises(ValueError, match=r"expected .*, received"):
-        native.core.Model(**arguments(rules=rules))
 
 
 def test_no_distances_at_all_is_refused() -> None:

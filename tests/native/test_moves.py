@@ -51,7 +51,7 @@ def test_moves_of_random_problems(problem: Problem, seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=3000)
+@settings(max_examples=1200)
 @given(problem=problems, seed=st.integers(0, 10**6))
 def test_moves_of_many_random_problems(problem: Problem, seed: int) -> None:
     test_moves_of_random_problems.hypothesis.inner_test(problem, seed)

@@ -247,7 +247,7 @@ def test_a_changed_number_is_noticed(problem: Problem, seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1500)
+@settings(max_examples=800)
 @given(problem=problems, seed=st.integers(0, 10**6))
 def test_changed_numbers_of_many_problems_are_noticed(problem: Problem, seed: int) -> None:
     check_mutations(problem, seed)

@@ -68,14 +68,7 @@ def malformed(seed: int) -> tuple[bytes, str]:
             del content[at : at + draw.randint(1, 40)]
         elif way == 2:
             words = (
-                b"null",
-                b"-1",
-                b"1e999",
-                b"[]",
-                b"{}",
-                b'""',
-                b"\\u0000",
-                b"9" * 400,
+                *(b"null", b"-1", b"1e999", b"[]", b"{}", b'""', b"\\u0000", b"9" * 400),
                 b"9" * 5000,
             )
             content[at:at] = draw.choice(words)

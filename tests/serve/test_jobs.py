@@ -195,15 +195,22 @@ def test_a_broken_plan_is_told_what_is_wrong(server: Any) -> None:
     assert verdict["cost"] == 3 + 4 + 3 + 4
 
 
-def test_small_problems_share_a_call(serving: Any) -> None:
-    """The plans are those that each gets alone."""
+@pytest.mark.parametrize("stopped", [None, 1])
+def test_small_problems_share_a_call(serving: Any, stopped: int | None) -> None:
+    """The plans are those that each gets alone; one may be stopped, wherever it is."""
     server = serving(workers=1, batch_seconds=1.0, batch_jobs=4)
     problems = [FOUR | {"capacity": capacity} for capacity in (1, 2, 3, 4)]
     names = [server.take(one) for one in problems]
-    costs = [server.ended(name)["cost"] for name in names]
+    if stopped is not None:
+        answer = server.http.delete(f"/v1/jobs/{names[stopped]}").json()
+        assert answer["state"] in ("stopped", "done")
     alone = server.service.solver.solve([Problem.from_data(one) for one in problems])
-    assert costs == [one.cost for one in alone]
-    assert 'spacevrp_batches_total{size="4"} 1' in server.http.get("/metrics").text
+    for number, (name, plan) in enumerate(zip(names, alone, strict=True)):
+        if number != stopped:
+            job = server.ended(name)
+            assert (job["state"], job["cost"]) == ("done", plan.cost)
+    if stopped is None:
+        assert 'spacevrp_batches_total{size="4"} 1' in server.http.get("/metrics").text
 
 
 def test_results_expire_by_number_and_by_age(serving: Any) -> None:
@@ -236,16 +243,3 @@ def test_metrics_are_text_for_prometheus(server: Any) -> None:
     assert all(float(line.rpartition(" ")[2]) >= 0 for line in values)
     assert any(line.startswith('spacevrp_requests_total{path="/health"') for line in values)
     assert "spacevrp_workers 2" in values
-
-
-def test_stopping_one_of_a_call_lets_the_others_go_on(serving: Any) -> None:
-    """One is stopped, wherever it is; the others end as they would."""
-    server = serving(workers=1, batch_seconds=1.0, batch_jobs=3)
-    problems = [FOUR | {"capacity": capacity} for capacity in (1, 2, 4)]
-    names = [server.take(one) for one in problems]
-    stopped = server.http.delete(f"/v1/jobs/{names[1]}").json()
-    assert stopped["state"] in ("stopped", "done")
-    alone = server.service.solver.solve([Problem.from_data(one) for one in problems])
-    for number in (0, 2):
-        job = server.ended(names[number])
-        assert (job["state"], job["cost"]) == ("done", alone[number].cost)

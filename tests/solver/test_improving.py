@@ -99,7 +99,7 @@ def test_where_rules_limit_the_visits_as_well_nothing_is_searched(solver, asked)
     assert plan == solver.solve(problem, augment=1, improve=False)
 
 
-def test_large_instances_are_begun_without_the_network(solver, asked, monkeypatch):
+def test_large_and_small_instances_are_begun_without_the_network(solver, asked, monkeypatch):
     monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 11)
     small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
     attempt = solver.run([small, large.replace(name="town")])
@@ -115,17 +115,13 @@ def test_large_instances_are_begun_without_the_network(solver, asked, monkeypatc
         asked.clear()
         assert solver.run(large, **more).notes == ()
         assert all(plan is not None for call in asked for plan in call["plans"])
-
-
-def test_small_instances_are_begun_without_the_network(solver, asked, monkeypatch):
+    # Nor does it pay for small ones, which no note says.
     monkeypatch.setattr("spacevrp.solver.effort.LEAST_FOR_NETWORK", 12)
-    small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
-    assert solver.run([small, large]).notes == ()
-    assert [plan is None for call in asked for plan in call["plans"]] == [True, False]
-    for more in ({"augment": 1}, {"network": True}, {"improve": False}):
+    monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 12)
+    for more, without in (({}, [True, False]), ({"augment": 1}, [False, False])):
         asked.clear()
-        solver.run(small, **more)
-        assert all(plan is not None for call in asked for plan in call["plans"])
+        assert solver.run([small, large], **more).notes == ()
+        assert [plan is None for call in asked for plan in call["plans"]] == without
 
 
 def test_without_the_compiled_module_the_networks_plans_come_with_a_note(

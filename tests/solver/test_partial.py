@@ -206,24 +206,35 @@ def test_the_plan_that_serves_most_is_taken_then_the_cheapest() -> None:
     assert best_partial(problem, [], problem).routes == ()
 
 
-def test_a_pair_makes_room_for_a_pair(solver: Solver) -> None:
-    # One pair at a time, and the day is over; the second pair is nearer.
-    problem = Problem.from_coordinates(
-        [(0, 0), (0, 2), (1, 0), (0, 3), (2, 0)],
+def two_pairs(*places: tuple[int, int]) -> Problem:
+    """One pair at a time, and the day is over."""
+    return Problem.from_coordinates(
+        [(0, 0), *places],
         demand=[0, -1, -1, 1, 1],
         pairs=[(1, 3), (2, 4)],
         capacity=1,
         windows=[[0, 6], [0, 9], [0, 9], [0, 9], [0, 9]],
         max_routes=1,
     )
+
+
+def test_a_pair_makes_room_for_a_pair(solver: Solver) -> None:
+    problem = two_pairs((0, 2), (1, 0), (0, 3), (2, 0))  # the second is nearer
     plan = solver.solve(problem, augment=1, partial=True)
     assert (plan.routes, plan.cost) == (((0, 2, 4, 0),), 4)
     examine(problem, plan)
 
 
+def test_half_a_pair_is_taken_out() -> None:
+    problem = two_pairs((0, 1), (1, 0), (0, 2), (2, 0))
+    plan = best_partial(problem, [Candidate(INF, 0, np.array([0, 1, 3, 2, 2]))], problem)
+    assert plan.routes == ((0, 1, 3, 0),)
+    assert [(one.node, one.code) for one in plan.unserved] == [(2, "fleet"), (4, "fleet")]
+
+
 def test_as_many_are_served_as_any_plan_serves(solver: Solver) -> None:
     # Two vehicles: every way to share some customers out among them, in every order.
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         points = rng.uniform(0, 9, (6, 2))
         problem = Problem.from_coordinates(
@@ -243,20 +254,6 @@ def _keeps_rules(problem: Problem, group: list[int]) -> bool:
     return not group or any(
         not serious(judge(problem, [[0, *order, 0]]).violations) for order in permutations(group)
     )
-
-
-def test_half_a_pair_is_taken_out() -> None:
-    problem = Problem.from_coordinates(
-        [(0, 0), (0, 1), (1, 0), (0, 2), (2, 0)],
-        demand=[0, -1, -1, 1, 1],
-        pairs=[(1, 3), (2, 4)],
-        capacity=1,
-        windows=[[0, 6], [0, 9], [0, 9], [0, 9], [0, 9]],
-        max_routes=1,
-    )
-    plan = best_partial(problem, [Candidate(INF, 0, np.array([0, 1, 3, 2, 2]))], problem)
-    assert plan.routes == ((0, 1, 3, 0),)
-    assert [(one.node, one.code) for one in plan.unserved] == [(2, "fleet"), (4, "fleet")]
 
 
 def test_a_tour_that_the_model_saw_without_its_depot() -> None:

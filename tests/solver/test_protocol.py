@@ -105,7 +105,6 @@ def test_an_instance_without_a_plan_is_told_as_such(solver: Solver) -> None:
 
 def test_large_instances_have_all_starts_and_moves(solver, model, monkeypatch):
     monkeypatch.setattr("spacevrp.inference.large.SMALL", 8)
-    monkeypatch.setattr("spacevrp.inference.large.SMALL", 8)
     for name in ("CVRP", "AMDOCVRPTW"):
         (problem,) = generate(name, 12, 1)
         attempt = solver.run([problem], augment=2, protocol="paper")

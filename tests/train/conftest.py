@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from torch import Tensor
 
 from spacevrp.model import ModelConfig
 from spacevrp.train.config import TrainConfig
+from spacevrp.train.loop import Outcome, _Loop, train
 from spacevrp.train.naive import naive_accumulate
 from spacevrp.train.state import TrainState
 from spacevrp.train.step import TrainStep
@@ -95,3 +98,19 @@ def both_gradients(
         return naive, cost
 
     return compare
+
+
+def quiet(config: TrainConfig, folder: Path, **options: Any) -> Outcome:
+    return train(config, folder, device="cpu", progress=False, **options)
+
+
+def stop_at(monkeypatch: pytest.MonkeyPatch, step: int, number: int = signal.SIGTERM) -> None:
+    """A signal in the middle of a step, counted from 1."""
+    take = _Loop._take_step
+
+    def acting(loop: _Loop, at: int) -> None:
+        if at == step - 1:
+            signal.raise_signal(number)
+        take(loop, at)
+
+    monkeypatch.setattr(_Loop, "_take_step", acting)

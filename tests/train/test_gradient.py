@@ -108,6 +108,15 @@ def test_cheaper_trajectories_become_likelier(
     assert lead() > before
 
 
+def rolled_out(new_step: NewStep, config: TrainConfig, seed: int) -> tuple[Any, ...]:
+    """A step, its shards, a batch, starts, and the trace of rollouts."""
+    step, shards = new_step(config), Shards(config, CPU)
+    torch.manual_seed(seed)
+    batch = shards.samplers[0].draw(None)
+    environment, starts = step.begin(batch, config.trajectories)
+    return step, shards, batch, starts, step.roll_out(environment, step.forward(batch), starts)
+
+
 # --------------------------------------------------------------------------------- the advantage
 
 
@@ -151,11 +160,7 @@ def test_the_best_trajectories_lead(tiny: Build) -> None:
 def test_what_was_known_before_a_decision_is_taken_off(tiny: Build, new_step: NewStep) -> None:
     """Had the way of the first four moves decided everything, later decisions have no merit."""
     config = tiny(variants=("TSP",), batch=2, size=12, trajectories=12, precision="float64")
-    step, shards = new_step(config), Shards(config, CPU)
-    torch.manual_seed(3)
-    batch = shards.samplers[0].draw(None)
-    environment, starts = step.begin(batch, 12)
-    trace = step.roll_out(environment, step.forward(batch), starts)
+    _, _, batch, starts, trace = rolled_out(new_step, config, 3)
     (way, *_), active = known(batch, trace)
     assert bool((way[:, 0] == 0).all())  # a tour begins where it is
     legs = [batch.distance[0, a, b] for a, b in pairwise([starts[0, 5], *trace.action[0, :4, 5]])]
@@ -198,12 +203,7 @@ def test_unfinished_trajectories_count_for_nothing(tiny: Build, advantage: str) 
 
 def test_sure_decisions_are_not_learned_from(tiny: Build, new_step: NewStep) -> None:
     config = tiny(variants=("CVRP",), batch=2, trajectories=6, precision="float64", sure=0.8)
-    step, shards = new_step(config), Shards(config, CPU)
-    torch.manual_seed(4)
-    batch = shards.samplers[0].draw(None)
-    environment, starts = step.begin(batch, 6)
-    tables = step.forward(batch)
-    trace = step.roll_out(environment, tables, starts)
+    step, shards, batch, _, trace = rolled_out(new_step, config, 4)
     plain, _ = coefficients(trace.cost, config, shards.problems[0])
     found = step.weigh(batch, trace, shards.problems[0])
     assert trace.likeliest is not None

@@ -26,16 +26,14 @@ from spacevrp.train.schedule import rate_factor
 from spacevrp.train.state import TrainState
 from spacevrp.train.step import TrainStep
 
+from .conftest import quiet, stop_at
+
 Build = Callable[..., TrainConfig]
 
 
 def rows_of(folder: Path) -> list[dict[str, float]]:
     with (folder / "log.csv").open(newline="") as file:
         return [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
-
-
-def quiet(config: TrainConfig, folder: Path, **options: object) -> Outcome:
-    return train(config, folder, device="cpu", progress=False, **options)  # type: ignore[arg-type]
 
 
 def test_a_run_leaves_everything_behind(tiny: Build, tmp_path: Path) -> None:
@@ -191,11 +189,6 @@ def test_a_run_is_fitted_to_its_budget(tiny, tmp_path, monkeypatch):
     assert checkpoint.read_header(tmp_path / "run")["config"]["steps"] == outcome.steps
 
 
-def test_fitting_needs_a_budget(tiny: Build, tmp_path: Path) -> None:
-    with pytest.raises(SpacevrpError, match="fit: expected a budget to fit the run to"):
-        quiet(tiny(), tmp_path, fit=True)
-
-
 @pytest.mark.slow
 def test_compilation_does_not_count_as_pace(tiny, tmp_path, monkeypatch):
     """A minute of compilation once made a run of two minutes stop after its first step."""
@@ -235,10 +228,18 @@ def test_a_budget_too_small_still_takes_a_step(tiny: Build, tmp_path: Path) -> N
     assert outcome.checkpoint.is_dir()
 
 
-@pytest.mark.parametrize("budget", [0.0, -1.0, math.nan])
-def test_a_budget_of_nothing_is_refused(tiny: Build, tmp_path: Path, budget: float) -> None:
-    with pytest.raises(SpacevrpError, match="budget: expected a time of more than 0, received"):
-        quiet(tiny(), tmp_path / "run", budget=budget)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"budget": wrong}, "budget: expected a time of more than 0") for wrong in (0.0, -1.0)),
+        ({"budget": math.nan}, "budget: expected a time of more than 0, received nan"),
+        ({"fit": True}, "fit: expected a budget to fit the run to"),
+        ({"device": "abacus"}, "device: expected auto, cpu or cuda"),
+    ],
+)
+def test_what_is_no_run_is_refused(tiny, tmp_path, options, message):
+    with pytest.raises(SpacevrpError, match=message):
+        train(tiny(), tmp_path / "run", progress=False, **{"device": "cpu", **options})
     assert not (tmp_path / "run").exists()
 
 
@@ -261,23 +262,11 @@ def test_the_time_of_saving_is_kept_free(tiny, tmp_path, monkeypatch):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_at_the_next_step_and_saves(tiny, tmp_path, monkeypatch, number):
     handler = signal.getsignal(number)
-    send_at(monkeypatch, 4, lambda: signal.raise_signal(number))
+    stop_at(monkeypatch, 5, number)
     outcome = quiet(tiny(log_steps=100), tmp_path)
     assert outcome == Outcome("signal", 5, 20, tmp_path / "step-000000005", int(number))
     assert [row["step"] for row in rows_of(tmp_path)] == [5]
     assert signal.getsignal(number) is handler
-
-
-def send_at(monkeypatch: pytest.MonkeyPatch, step: int, action: Callable[[], None]) -> None:
-    """Do something in the middle of a step, counted from 0."""
-    take = _Loop._take_step
-
-    def acting(loop: _Loop, number: int) -> None:
-        take(loop, number)
-        if number == step:
-            action()
-
-    monkeypatch.setattr(_Loop, "_take_step", acting)
 
 
 # ------------------------------------------------------------------------------------- bad endings
@@ -302,11 +291,6 @@ def test_a_folder_holds_one_run(tiny: Build, tmp_path: Path) -> None:
         quiet(tiny(steps=2), tmp_path / "a")
     with pytest.raises(SpacevrpError, match="already holds a run"):
         quiet(tiny(steps=2), tmp_path / "a", resume=tmp_path / "b")
-
-
-def test_an_unknown_device(tiny: Build, tmp_path: Path) -> None:
-    with pytest.raises(SpacevrpError, match="device: expected auto, cpu or cuda"):
-        train(tiny(), tmp_path, device="abacus")
 
 
 HEADER = "step,gradient_norm,rate_factor,cost/TSP,cost/CVRP,best/TSP,best/CVRP\n"

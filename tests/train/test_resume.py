@@ -19,14 +19,11 @@ from spacevrp.model import ModelConfig
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.loop import Outcome, _Loop, train
 from spacevrp.train.state import TrainState, resumed_config, stored_weights
 
+from .conftest import quiet, stop_at
+
 Build = Callable[..., TrainConfig]
-
-
-def quiet(config: TrainConfig, folder: Path, **options: object) -> Outcome:
-    return train(config, folder, device="cpu", progress=False, **options)  # type: ignore[arg-type]
 
 
 def assert_equal_states(one: Path, other: Path) -> None:
@@ -38,17 +35,6 @@ def assert_equal_states(one: Path, other: Path) -> None:
         assert tensors.keys() == other_groups[group].keys()
         for name, tensor in tensors.items():
             assert torch.equal(tensor, other_groups[group][name]), f"{group}: {name}"
-
-
-def stop_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
-    take = _Loop._take_step
-
-    def acting(loop: _Loop, number: int) -> None:
-        if number == step - 1:
-            signal.raise_signal(signal.SIGTERM)
-        take(loop, number)
-
-    monkeypatch.setattr(_Loop, "_take_step", acting)
 
 
 @pytest.mark.parametrize(
