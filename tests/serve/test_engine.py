@@ -246,6 +246,16 @@ def test_a_cluster_that_has_shrunk(serving: Any, solver: Solver) -> None:
     server.close()
 
 
+def test_actors_that_were_lost_while_idle_are_no_fault_of_a_call(solver: Solver) -> None:
+    actors = Actors(solver, workers=4)
+    remote = RemoteSolver(actors)
+    for actor in actors.made:
+        actors.end(actor)
+    problem = spacevrp.generate("CVRP", 8, 1)[0]
+    assert remote.run(problem, network=False, iterations=20).results[0].feasible
+    remote.close()
+
+
 def test_a_call_ends_where_no_actor_is_left(
     actors: Actors, monkeypatch: pytest.MonkeyPatch
 ) -> None:

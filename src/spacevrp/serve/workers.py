@@ -166,8 +166,9 @@ class Workers:
     @property
     def room(self) -> int:
         """Problems that can be solved at the same time: fewer where a cluster has shrunk."""
-        remote = isinstance(self.solver, RemoteSolver)
-        return min(self.count, self.solver.ready) if remote else self.count
+        if isinstance(self.solver, RemoteSolver):
+            return min(self.count, self.solver.ready)
+        return self.count
 
     @property
     def gauges(self) -> dict[str, float]:
