@@ -201,7 +201,7 @@ class Workers:
             self._idle += 1
             try:
                 while not self._ended.is_set() and not (self._queue and self._calls < self.room):
-                    # Nobody says when a cluster has room again.
+                    # No message comes when a cluster has room again.
                     self._changed.wait(_LOOK if self._queue else None)
             finally:
                 self._idle -= 1
