@@ -366,3 +366,19 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert output.startswith(f"{out}: 11 of 12 solved, mean cost ")
     (line,) = errors.splitlines()
     assert line.startswith(f"spacevrp: 1: {folder / '1.vrp'}: failed: ")
+
+
+def test_workers_that_do_not_start_leave_the_work_to_others() -> None:
+    from spacevrp.many.engines import MOST_FAILED_STARTS, Roster, Task
+
+    roster = Roster()
+    for _ in range(MOST_FAILED_STARTS):
+        assert roster._is_replaced(0, "stuck")
+        assert roster._missed(None, "gone") == []
+    assert not roster._is_replaced(1, "stuck")
+    with pytest.raises(SpacevrpError, match="workers: stuck"):
+        roster._is_replaced(0, "stuck")
+    # One that was ready shows that they start.
+    ((_, lost),) = roster._missed(Task(0, ()), "gone")
+    assert lost.how == "gone"  # type: ignore[union-attr]
+    assert roster._is_replaced(0, "stuck")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ class Actors:
         self.solver, self.workers = solver, workers
         self.made: list[Actor] = []
         self.closed = False
+        self.room = 99  # actors that the cluster has room for
         self.kill_when: Callable[[Actor, list[Any]], bool] = lambda actor, events: False
 
     def start(self) -> Actor:
@@ -50,6 +52,11 @@ class Actors:
         return self.made[-1]
 
     def ask(self, actor: Actor, method: str, *given: Any, ended: Callable[[], bool]) -> Any:
+        before = self.made[: self.made.index(actor)]
+        while actor.alive and sum(one.alive for one in before) >= self.room:
+            if ended():
+                raise ActorLost("it does not answer")
+            time.sleep(0.01)
         if not actor.alive:
             raise ActorLost("it was killed")
         actor.asked.append(method)
@@ -200,6 +207,68 @@ def test_a_job_whose_actor_is_killed_is_run_again(server: Any, actors: Actors) -
     actors.kill_when = lambda actor, events: False
     assert server.ended(server.take(FOUR))["cost"] == LOOP
     assert server.http.get("/health").status_code == 200
+
+
+def test_a_cluster_that_has_shrunk(serving: Any, solver: Solver) -> None:
+    """Jobs go on with the actors that are left, and with all of them when there is room again."""
+    actors = Actors(solver, workers=2)
+    server = serving(RemoteSolver(actors))
+
+    def health() -> dict[str, Any]:
+        told: dict[str, Any] = server.http.get("/health").json()
+        return told
+
+    first = server.take({"problem": FOUR, "time": 3000})
+    server.until(lambda: server.job(first)["plan"])
+    second = server.take({"problem": FOUR, "time": 3000})
+    server.until(lambda: server.job(second)["plan"])
+    actors.room = 1
+    actors.end(actors.made[1])
+    server.until(lambda: health()["workers"] == 1)
+    assert (health()["status"], health()["running"]) == ("ok", 2)
+    # The second waits for the actor of the first; a third does not begin.
+    third = server.take(FOUR)
+    assert server.http.delete(f"/v1/jobs/{first}").json()["state"] == "stopped"
+    server.until(lambda: actors.made[0].asked.count("begin") == 2)
+    assert (server.job(second)["state"], server.job(third)["state"]) == ("running", "queued")
+    # Nothing is left: what was found is kept.
+    actors.room = 0
+    actors.end(actors.made[0])
+    server.until(lambda: health()["workers"] == 0)
+    assert (health()["status"], health()["engine"]) == ("failing", "failing")
+    assert server.job(third)["state"] == "queued"
+    stopped = server.http.delete(f"/v1/jobs/{second}").json()
+    assert (stopped["state"], stopped["cost"]) == ("stopped", LOOP)
+    actors.room = 2
+    assert server.ended(third)["cost"] == LOOP
+    server.until(lambda: health()["workers"] == 2)
+    assert health()["status"] == "ok"
+    server.close()
+
+
+def test_actors_that_were_lost_while_idle_are_no_fault_of_a_call(solver: Solver) -> None:
+    actors = Actors(solver, workers=4)
+    remote = RemoteSolver(actors)
+    for actor in actors.made:
+        actors.end(actor)
+    problem = spacevrp.generate("CVRP", 8, 1)[0]
+    assert remote.run(problem, network=False, iterations=20).results[0].feasible
+    remote.close()
+
+
+def test_a_call_ends_where_no_actor_is_left(
+    actors: Actors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spacevrp.many import remote as module
+
+    remote = RemoteSolver(actors)
+    monkeypatch.setattr(module, "START", 0.1)
+    actors.room = 0
+    actors.end(actors.made[0])
+    with pytest.raises(WorkersLostError, match="none of 1 is left: the cluster may have no room"):
+        remote.run(spacevrp.generate("CVRP", 8, 1)[0])
+    assert remote.ready == 0
+    remote.close()
 
 
 def test_what_lost_actors_had_found_is_kept(serving: Any, actors: Actors, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
-from urllib.parse import urlsplit
 
 from spacevrp.engines.devices import wants_gpu
 from spacevrp.many.engines import Lost, Roster, Task
@@ -160,7 +159,7 @@ def connect(address: str, cores: int = 1) -> bool:
         elif not _joined(quiet):
             cores = max(cores, os.cpu_count() or 1)
             ray.init("local", num_cpus=cores, include_dashboard=False, **quiet)
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
         line = first_line(error)
         raise SpacevrpError(f"engine: {address}: no cluster answers: {line}") from None
     return True
@@ -170,10 +169,10 @@ def _check_client(address: str) -> None:
     """Refuse at once what Ray's client would try for minutes."""
     if find_spec("grpc") is None:
         raise SpacevrpError(f"engine: {address}: gRPC is not installed: pip install 'ray[client]'")
-    named = urlsplit(address)
-    if named.hostname is None or named.port is None:  # a port that is no number is a ValueError
-        raise ValueError("expected ray://HOST:PORT")
-    socket.create_connection((named.hostname, named.port), _CONNECT).close()
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        raise SpacevrpError(f"engine: expected ray://HOST:PORT, received {address!r}")
+    socket.create_connection((host.strip("[]"), int(port)), _CONNECT).close()
 
 
 def _joined(quiet: dict[str, Any]) -> bool:

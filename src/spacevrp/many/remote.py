@@ -166,9 +166,9 @@ class RemoteSolver:
 
         lost = 0
         while True:
-            actor = self._next(deadline)
             begun_with = [best.get(number) for number in range(len(problems))]
             call = _Call(problems, params, begun_with, deadline, explain)
+            actor = self._begun(call)
             try:
                 outcome = self._follow(actor, call, found, progress)
             except ActorLost as error:
@@ -183,6 +183,26 @@ class RemoteSolver:
             else:
                 self._idle.put(actor)
                 return outcome
+
+    def _begun(self, call: _Call) -> Any:
+        """An actor that has begun a call.
+
+        Idle ones may have been lost since their last call: that is not the fault of this one.
+        """
+        lost, why = 0, ""
+        while lost < self.workers + _MOST_LOST and not (lost and call.deadline.interrupted):
+            actor = self._next(call.deadline)
+            try:
+                self._ask(actor, "begin", *call.sent, deadline=call.deadline)
+            except ActorLost as error:
+                self._replace(actor)
+                lost, why = lost + 1, str(error)
+            except BaseException:
+                self._idle.put(actor)
+                raise
+            else:
+                return actor
+        raise WorkersLostError(f"workers: {count(lost, 'actor')} lost: {why}")
 
     def _next(self, deadline: Deadline) -> Any:
         """An actor that is idle; patience ends where there is none left, or at an interruption."""
@@ -204,7 +224,6 @@ class RemoteSolver:
     ) -> Outcome:
         """One attempt on one actor: hear what it says until it ends."""
         stop = False
-        self._ask(actor, "begin", *call.sent, deadline=call.deadline)
         while True:
             stop = stop or call.deadline.interrupted
             events: list[Event] = self._ask(actor, "hear", stop, deadline=call.deadline)
@@ -336,24 +355,19 @@ class RayActors:
         import ray
 
         self._ray = ray
-        self._address, self._began = address, connect(address, (workers or 1) * threads)
+        self._began = connect(address, (workers or 1) * threads)
         settings = WorkerSettings(SolveParams(), weights=weights, device=device, threads=threads)
-        self._settings = settings
         self._make, room = actor_maker(settings)
         self.workers = workers or max(1, room)
         # A core worker that has lost its cluster exits, whatever thread it is asked on.
         self._errors = (ray.exceptions.RayError, ConnectionError, SystemExit)
-        self._joining = Lock()
 
     def start(self) -> Any:
-        """See :class:`Actors`; a cluster elsewhere that was gone is joined again."""
+        """See :class:`Actors`."""
+        self._check_joined()
         try:
-            with self._joining:
-                if not self._ray.is_initialized():
-                    connect(self._address)
-                    self._make, _ = actor_maker(self._settings)
             return self._make()
-        except (*self._errors, SpacevrpError) as error:
+        except self._errors as error:
             raise ActorLost(first_line(error)) from None
 
     def ask(self, actor: Any, method: str, *given: Any, ended: Callable[[], bool]) -> Any:

@@ -23,7 +23,7 @@ _KNOWN = {
     "faults_total": ("counter", "Mistakes of the server itself."),
     "queue_length": ("gauge", "Problems that wait for a worker."),
     "running": ("gauge", "Problems that are being solved."),
-    "workers": ("gauge", "Threads that solve problems."),
+    "workers": ("gauge", "Problems that can be solved at the same time."),
     "uptime_seconds": ("gauge", "Since the server began."),
 }
 Labels = tuple[tuple[str, str], ...]

@@ -257,7 +257,7 @@ class Service:
         """Whether it can take jobs."""
         parts = {
             "storage": "failing" if self.workers.store_failing else "ok",
-            "engine": "failing" if self.workers.engine_failing else "ok",
+            "engine": "ok" if self.workers.room and not self.workers.engine_failing else "failing",
         }
         return {
             "status": "failing" if "failing" in parts.values() else "ok",

@@ -67,6 +67,7 @@ class Workers:
         self._running: set[Job] = set()
         self._changed = threading.Condition()
         self._idle = 0
+        self._calls = 0  # of the solver, that are running
         self._ended = threading.Event()
         self._mean = _FIRST_GUESS
         self.store_failing = False
@@ -135,7 +136,7 @@ class Workers:
 
     def retry_after(self) -> int:
         """Seconds after which the queue has probably become shorter."""
-        behind = (len(self._queue) + 1) * self._mean / self.count
+        behind = (len(self._queue) + 1) * self._mean / max(1, self.room)
         return max(1, min(math.ceil(behind / 2), 600))
 
     def end(self, job: Job) -> None:
@@ -163,13 +164,20 @@ class Workers:
             return self._queue.index(job) if job in self._queue else None
 
     @property
+    def room(self) -> int:
+        """Problems that can be solved at the same time: fewer where a cluster has shrunk."""
+        if isinstance(self.solver, RemoteSolver):
+            return min(self.count, self.solver.ready)
+        return self.count
+
+    @property
     def gauges(self) -> dict[str, float]:
         """How much there is to do."""
         with self._changed:
             return {
                 "queue_length": len(self._queue),
                 "running": len(self._running),
-                "workers": self.count,
+                "workers": self.room,
             }
 
     # -------------------------------------------------------------------------------- the threads
@@ -184,6 +192,7 @@ class Workers:
                     self._fail(job, Fault(500, "the server made a mistake"))
             finally:
                 with self._changed:
+                    self._calls -= 1
                     self._running.difference_update(batch)
 
     def _take(self) -> list[Job]:
@@ -191,12 +200,14 @@ class Workers:
         with self._changed:
             self._idle += 1
             try:
-                while not self._queue and not self._ended.is_set():
-                    self._changed.wait()
+                while not self._ended.is_set() and not (self._queue and self._calls < self.room):
+                    # No message comes when a cluster has room again.
+                    self._changed.wait(_LOOK if self._queue else None)
             finally:
                 self._idle -= 1
             if self._ended.is_set():
                 return []
+            self._calls += 1
             batch = [self._queue.popleft()]
             self._running.update(batch)
             until = time.monotonic() + self._batch_seconds
@@ -296,8 +307,8 @@ class Workers:
         self.engine_failing = isinstance(error, WorkersLostError)
         if self.engine_failing and self._ended.is_set() and job.stored and not job.stopping:
             job.row.state = "queued"  # for the next server
-        elif self.engine_failing and job.stopping and job.best is not None:
-            self._finish(job, "stopped", job.best)
+        elif self.engine_failing and _is_interrupted(job) and job.best is not None:
+            self._finish(job, "stopped" if job.stopping else "done", job.best)
         else:
             self._fail(job, _fault_of(error))
 
@@ -369,6 +380,11 @@ class Workers:
     def _complain(self, error: BaseException) -> None:
         self.metrics.count("faults_total")
         complain(error)
+
+
+def _is_interrupted(job: Job) -> bool:
+    """Whether a client, or the limit of time, has ended the job."""
+    return job.stopping or (job.deadline is not None and job.deadline.interrupted)
 
 
 def _fault_of(error: SpacevrpError | MemoryError) -> Fault:

@@ -1,0 +1,92 @@
+"""A Ray cluster of several nodes, one of which is lost while a run, or a server, is at work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spacevrp
+from spacevrp.many import solve_many
+from spacevrp.many.engines import Task
+from spacevrp.problems.errors import SpacevrpError
+
+ray = pytest.importorskip("ray", reason="needs Ray, the extra ray")
+pytestmark = pytest.mark.slow
+
+NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 10**8}
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    from ray.cluster_utils import Cluster
+
+    started = Cluster(initialize_head=True, head_node_args=NODE)
+    for _ in range(2):
+        started.add_node(**NODE)
+    ray.init(started.address, log_to_driver=False)
+    yield started
+    ray.shutdown()
+    started.shutdown()
+
+
+def test_a_run_goes_on_without_a_node(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spacevrp.many.ray_engine import RayEngine
+
+    tasks: list[int] = []
+    submit = RayEngine.submit
+
+    def submit_and_lose(self: RayEngine, task: Task) -> None:
+        submit(self, task)
+        tasks.append(task.part)
+        if len(tasks) == 4:  # all three have had one
+            cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+
+    monkeypatch.setattr(RayEngine, "submit", submit_and_lose)
+    asked: dict[str, Any] = {"device": "cpu", "time": 0.5, "part_size": 2}
+    problems = spacevrp.generate("CVRP", 10, 20)
+    result = solve_many(problems, output=tmp_path / "plans", engine="ray", **asked)
+    assert (result.workers, result.solved) == (3, 20)
+    assert [row["index"] for row in result.rows()] == list(range(20))
+    assert len(tasks) == 10 + result.again
+    assert result.again <= 1  # what the node was at
+
+
+def test_single_calls_go_on_without_a_node(cluster: Any) -> None:
+    from spacevrp.many.remote import RayActors, RemoteSolver
+
+    solver = RemoteSolver(RayActors("ray", device="cpu"))
+    try:
+        assert (solver.workers, solver.ready) == (3, 3)
+        for node in list(cluster.worker_nodes):
+            cluster.remove_node(node, allow_graceful=False)
+        problem = spacevrp.generate("CVRP", 10, 1)[0]
+        for _ in range(3):  # two of the three idle actors are gone
+            assert solver.run(problem, network=False, iterations=20).results[0].feasible
+        assert solver.ready == 1
+        cluster.add_node(**NODE)
+        end = time.monotonic() + 60.0
+        while solver.ready < 2:
+            assert time.monotonic() < end, "the new node is not used"
+            time.sleep(0.1)
+    finally:
+        solver.close()
+
+
+@pytest.mark.parametrize(
+    ("engine", "message"),
+    [
+        ("ray://", "expected ray://HOST:PORT, received 'ray://'"),
+        ("ray://head", "expected ray://HOST:PORT, received 'ray://head'"),
+        ("ray://127.0.0.1:1", "ray://127.0.0.1:1: no cluster answers: .*refused"),
+    ],
+)
+def test_addresses_that_are_none(engine: str, message: str) -> None:
+    pytest.importorskip("grpc", reason="needs ray[client]")
+    with pytest.raises(SpacevrpError, match=message):
+        solve_many(spacevrp.generate("CVRP", 5, 2), engine=engine)
