@@ -55,6 +55,15 @@ def test_all_plans_are_searched_those_of_one_size_together(solver, asked, model)
     assert asked[-1]["threads"] == 2
 
 
+def test_time_for_reasons_is_left_where_they_are_wanted(solver, asked):
+    problem = Problem.from_coordinates(LINE, demand=[0, 1, 1, 1], capacity=1, max_routes=1)
+    for explain in (None, False):
+        solver.run(problem, time=60, explain=explain, network=False)
+    wanted, unwanted = (call["deadline"].seconds for call in (asked[1], asked[3]))
+    assert wanted == pytest.approx(60 - 3 * 0.05)
+    assert unwanted == 60
+
+
 def test_a_long_search_begins_with_several_plans(solver, asked):
     (problem,) = generate("CVRP", 60, 1)
     solver.run(problem, iterations=100)

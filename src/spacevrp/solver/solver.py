@@ -225,13 +225,13 @@ class Solver:
                 with call.stage("construct"):
                     call.construct.run(planned)
                 with call.stage("improve"):
-                    call.improve.run(call.searched, call.pool.working)
+                    call.improve.run(call.searched, call.working(explain))
                 stuck = call.stuck(planned)
                 if stuck:
                     with call.stage("construct"):
                         call.construct.run(stuck)
                     with call.stage("improve"):
-                        call.improve.run(stuck, call.pool.working)
+                        call.improve.run(stuck, call.working(explain))
             return call.judge(explain)
 
     def first_plans(self, problem: AnyProblem) -> list[Solution]:
@@ -351,6 +351,10 @@ class Call:
         self.construct.notes += [without_network(self.problems[number]) for number in large]
         without = {*large, *(n for n in searched if is_small(self.problems[n]))}
         return [number for number in known if number not in without]
+
+    def working(self, explain: bool | None) -> Deadline:
+        """The deadline of the search, which leaves time for reasons where they are wanted."""
+        return self.deadline if explain is False else self.pool.working
 
     def stuck(self, planned: Sequence[int]) -> list[int]:
         """Small problems that the search cannot begin with, so that the network has to."""
