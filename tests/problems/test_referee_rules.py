@@ -115,6 +115,10 @@ ARCS_AND_LENGTHS = [
     # Length and time after it are not known, so only the arc itself is reported.
     case("a missing arc", {"matrix": without((1, 2)), **LIMITED}, IN_ORDER,
          "arc 1 2: route 1 goes from customer 1 to customer 2, where there is no arc", cost=np.inf),
+    case("a missing arc of a vehicle that costs nothing a unit",
+         {"matrix": without((1, 2)), "vehicles": [{"name": "van", "unit_distance_cost": 0}]},
+         IN_ORDER,
+         "arc 1 2: route 1 goes from customer 1 to customer 2, where there is no arc", cost=np.inf),
     case("a missing arc home", {"matrix": without((4, 0))}, IN_ORDER,
          "arc 1 0: route 1 goes from customer 4 to depot 0, where there is no arc"),
     case("open, a missing arc home", {"matrix": without((4, 0)), **OPEN}, [[0, 1, 2, 3, 4]]),

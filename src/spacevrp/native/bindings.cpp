@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <map>
 #include <memory>
@@ -114,8 +115,8 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
             last = node;
         }
         length += model.distance(last, vehicle.end);
-        if (!model.maximise_prize)
-            cost += vehicle.unit_cost * length + vehicle.fixed_cost;
+        if (!model.maximise_prize) // no way is no bargain, even for nothing a unit
+            cost += std::isinf(length) ? length : vehicle.unit_cost * length + vehicle.fixed_cost;
         if (model.rich && !model.maximise_prize)
             cost += checker.whole_route(type, stops.data(), size).extra;
     }

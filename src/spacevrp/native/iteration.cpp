@@ -14,6 +14,8 @@ constexpr int FROM_BANK = 12, INVITED = 60;
 constexpr double NEAR_BANK = 0.5, BY_WORTH = 0.6;
 // Share of ruins that take the nearest customers instead of strings.
 constexpr double RADIAL = 0.1;
+// Where customers are left out, so often their neighbours are taken out.
+constexpr double MAKES_ROOM = 0.4;
 // Share of ruins that take out all who must be on one route, and of members of a group that an
 // insertion overlooks.
 constexpr double WHOLE_SETS = 0.7, OVERLOOKED = 0.05;
@@ -136,7 +138,9 @@ void Search::ruin() {
     if (units_.empty() || routes == 0)
         return;
     whole_sets_ = !model_.relations.together.empty() && random_.uniform() < WHOLE_SETS;
-    const Node seed = seed_ = units_[at(random_.below(static_cast<int>(units_.size())))];
+    const bool makes_room = plan.missing > 0 && random_.uniform() < MAKES_ROOM;
+    const std::vector<Node> &from = makes_room && !plan.bank.empty() ? plan.bank : units_;
+    const Node seed = seed_ = from[at(random_.below(static_cast<int>(from.size())))];
     const double served = static_cast<double>(units_.size());
     const double longest = std::min(options_.longest_string, std::max(served / routes, 1.0));
     const double most = 4.0 * options_.removed / (1.0 + longest) - 1.0;

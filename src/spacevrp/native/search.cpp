@@ -21,11 +21,14 @@ constexpr double STOPS = 25.0, STOPS_POWER = 1.5, MOST_TIMES = 6.0;
 constexpr int LARGE = 300;
 // A tour is improved before it is judged if it is at most so many typical arcs too long.
 constexpr double WORTH_IMPROVING = 3.0;
-// Where fewest routes come first: share of the time to look for plans with one less, and how hot.
 // Where durations are a term, costs of places tell little: in such a share of iterations so many
 // of them are overlooked.
 constexpr double OFTEN_BLINKS = 0.3, MANY_BLINKS = 0.4;
+// Where fewest routes come first: share of the time to look for plans with one less, and how hot.
 constexpr double DROPPING = 0.4, DROPPING_HEAT = 0.5;
+// How much dearer it becomes with each iteration to leave a customer out, as a share of the price,
+// and the share of the time after which cost decides among plans that leave out as few.
+constexpr double DEARER = 0.0002, SETTLED = 0.8;
 
 // The rougher the landscape, the hotter: where rules forbid most moves, the way to a better plan
 // leads over worse ones. Measured; see records/.
@@ -72,7 +75,6 @@ Search::Search(const Model &problem, const Options &options)
     const std::size_t n = at(model_.size() + 1);
     gone_.assign(n, 0);
     queued_.assign(n, 0);
-    absent_.assign(n, 0);
     double mean_prize = 0.0;
     for (const Node node : model_.customers) {
         if (!plan.is_fixed[at(node)])
@@ -360,7 +362,7 @@ Result Search::run(const Hooks &hooks) {
                     hooks.found(best_routes_of_all(), best_of_all());
                 }
             }
-            if (!settled && share_done_ > 0.5 && plan.missing > 0 && !dropping_) {
+            if (!settled && share_done_ > SETTLED && plan.missing > 0 && !dropping_) {
                 // From here on, cost counts among plans that leave out as few.
                 settled = true;
                 price_ = first_price_;
@@ -434,13 +436,11 @@ Result Search::run(const Hooks &hooks) {
         if (!settled && plan.missing > 0) {
             // Those who are left out again and again become dearer, so that others make room.
             for (const Node head : plan.bank)
-                if (model_.compulsory[at(head)]) {
-                    ++absent_[at(head)];
-                    price_[at(head)] += 0.001 * price_.back();
-                }
+                if (model_.compulsory[at(head)])
+                    price_[at(head)] += DEARER * price_.back();
             for (std::size_t i = 0; i < plan.chosen.size(); ++i)
                 if (plan.chosen[i] == Plan::UNSERVED)
-                    price_[at(model_.relations.groups[i].nodes.front())] += 0.001 * price_.back();
+                    price_[at(model_.relations.groups[i].nodes.front())] += DEARER * price_.back();
             current = objective();
         }
     }

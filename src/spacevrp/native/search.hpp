@@ -226,7 +226,6 @@ private:
     std::vector<double> price_, first_price_; // (N,) of leaving a compulsory unit out
     std::vector<int> listed_group_;           // (groups,) stamp
     bool whole_sets_ = false;                 // this ruin takes out all who must be on one route
-    std::vector<int> absent_;                 // (N,) iterations in the bank
     double shortage_price_ = 0.0;
     double eagerness_ = 1.0; // times what it is worth an optional visit may cost
     // Of each type, the others that start and end where it does; all empty where none does.

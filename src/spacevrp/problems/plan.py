@@ -380,7 +380,7 @@ class _Planner:
         kinds = range(problem.kinds_of_load)
         loads = zip(*(_loads_on_way(problem, nodes, kind, terms) for kind in kinds), strict=True)
         stops = []
-        last = len(nodes) - 1
+        last, rate = len(nodes) - 1, 1.0 if terms is None else terms.unit_distance_cost
         for place, (node, spent, on_board) in enumerate(zip(nodes, times, loads, strict=True)):
             visited = self._is_visit(nodes, place)
             kind = "start" if place == 0 else "end" if place == last else on_the_way
@@ -393,7 +393,7 @@ class _Planner:
                     node=node,
                     id=node_id(problem, node),
                     kind=self.roles.get(node, "visit") if visited else kind,
-                    leg_cost=leg if terms is None else terms.unit_distance_cost * leg,
+                    leg_cost=leg if math.isinf(leg) else rate * leg,
                     leg_duration=spent.driving,
                     reached=spent.reached,
                     waiting=spent.waiting,

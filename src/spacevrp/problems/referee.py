@@ -356,7 +356,7 @@ def _visited(trips: list[Trip]) -> set[int]:
 
 def _price(trip: Trip) -> float:
     """What a vehicle costs on a route; its fixed cost alone where there is no way."""
-    price = trip.terms.fixed_cost + trip.terms.unit_distance_cost * sum(trip.lengths)
+    price = trip.terms.fixed_cost + _times(trip.terms.unit_distance_cost, sum(trip.lengths))
     price += _price_of_time(trip)
     return price if math.isfinite(price) else trip.terms.fixed_cost
 
@@ -366,8 +366,13 @@ def _price_of_time(trip: Trip) -> float:
     if trip.schedule is None:
         return 0.0
     terms, duration = trip.terms, trip.schedule.duration
-    overtime = max(duration - terms.max_duration, 0.0)
-    return terms.unit_duration_cost * duration + terms.overtime_cost * overtime
+    overtime = duration - terms.max_duration if duration > terms.max_duration else 0.0
+    return _times(terms.unit_duration_cost, duration) + _times(terms.overtime_cost, overtime)
+
+
+def _times(rate: float, amount: float) -> float:
+    """What an amount costs; infinite where there is no way, even for nothing a unit."""
+    return amount if math.isinf(amount) else rate * amount
 
 
 def _cost(problem: Problem, trips: list[Trip]) -> float:
@@ -381,7 +386,7 @@ def _cost(problem: Problem, trips: list[Trip]) -> float:
     for trip in trips:
         cost += trip.terms.fixed_cost
         for length in trip.lengths:
-            cost += trip.terms.unit_distance_cost * length
+            cost += _times(trip.terms.unit_distance_cost, length)
         cost += _price_of_time(trip)
     for node in problem.customers:
         # A skipped compulsory customer is a violation, not a price.
