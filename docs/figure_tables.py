@@ -390,14 +390,14 @@ def frontier(page: Path) -> str:
 
 def thousand(page: Path) -> str:
     """Seconds for 1,000 instances of each problem, next to the paper's."""
-    path = ROOT / "records" / "2026-11-15-h200-thousand" / "thousand.csv"
+    path = ROOT / "records" / "2026-11-18-h200-thousand" / "thousand.csv"
     lines = [_line("1,000 instances of", "augmentations", "model s", "sum s", "paper s")]
     lines.append(_line("---", *["---:"] * 4))
     for row in _rows(path):
         count = row.get("augmentations") or row["views"]
         times = (f"{float(row[key]):.2f}" for key in ("seconds_model", "seconds_thousand"))
         lines.append(_line(row["problem"], count, *times, f"{float(row['paper_seconds']):g}"))
-    return "\n".join((*lines, "", f"From [{path.name}]({_to(page, path)}), `space-100-v3`."))
+    return "\n".join((*lines, "", f"From [{path.name}]({_to(page, path)}), `space-100-v10`."))
 
 
 def index(page: Path) -> str:
