@@ -90,6 +90,11 @@ def test_zeros_packed_a_thousand_times_are_refused_before_they_are_read(tmp_path
     assert "expected at most 64 numbers for each packed byte" in message
 
 
+def formats_of(caught: pytest.WarningsRecorder) -> list[str]:
+    """What was said of the file; others may have left a process behind."""
+    return [str(one.message) for one in caught if issubclass(one.category, FormatWarning)]
+
+
 def test_a_hundred_thousand_columns(tmp_path: Path) -> None:
     """To find the one that stands twice took the square of their number."""
     names = [f"c{number}" for number in range(100_000)]
@@ -101,7 +106,7 @@ def test_a_hundred_thousand_columns(tmp_path: Path) -> None:
         )
         with pytest.warns(FormatWarning) as caught:
             read(tmp_path / "b.csv")
-    assert "'c9' and 99990 more" in str(caught[0].message)
+    assert "'c9' and 99990 more" in formats_of(caught)[0]
 
 
 def test_what_is_left_out_is_not_told_a_hundred_thousand_times(tmp_path: Path) -> None:
@@ -112,7 +117,7 @@ def test_what_is_left_out_is_not_told_a_hundred_thousand_times(tmp_path: Path) -
     for path, reader in ((tmp_path / "a.vrp", read), (tmp_path / "a.json", read_solution)):
         with pytest.warns(FormatWarning) as caught:
             reader(path)
-        assert len(caught) == 11
+        assert len(formats_of(caught)) == 11
         assert str(caught[10].message) == f"{path}: and 990 more left out"
 
 

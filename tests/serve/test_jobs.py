@@ -34,6 +34,7 @@ def events_of(server: Any, name: str, **headers: str) -> list[dict[str, Any]]:
 def test_a_job_from_beginning_to_end(server: Any) -> None:
     taken = server.http.post("/v1/jobs", json={"problem": FOUR, "seed": 3})
     assert taken.status_code == 202
+    assert (taken.json()["plan"] is None) == (taken.json()["cost"] is None)
     name = taken.json()["id"]
     assert taken.headers["location"] == f"/v1/jobs/{name}"
     told = events_of(server, name)

@@ -26,9 +26,10 @@ constexpr double WORTH_IMPROVING = 3.0;
 constexpr double OFTEN_BLINKS = 0.3, MANY_BLINKS = 0.4;
 // Where fewest routes come first: share of the time to look for plans with one less, and how hot.
 constexpr double DROPPING = 0.4, DROPPING_HEAT = 0.5;
-// How much dearer it becomes with each iteration to leave a customer out, as a share of the price,
-// and the share of the time after which cost decides among plans that leave out as few.
-constexpr double DEARER = 0.0002, SETTLED = 0.8;
+// How much dearer it becomes with each iteration to leave a customer out, as a share of the price:
+// by so much divided by the number of customers, within bounds; and the share of the time after
+// which cost decides among plans that leave out as few.
+constexpr double DEARER = 0.04, LEAST_DEARER = 0.0002, MOST_DEARER = 0.001, SETTLED = 0.8;
 
 // The rougher the landscape, the hotter: where rules forbid most moves, the way to a better plan
 // leads over worse ones. Measured; see records/.
@@ -434,13 +435,14 @@ Result Search::run(const Hooks &hooks) {
             }
         }
         if (!settled && plan.missing > 0) {
+            const double dearer = std::clamp(DEARER / customers, LEAST_DEARER, MOST_DEARER);
             // Those who are left out again and again become dearer, so that others make room.
             for (const Node head : plan.bank)
                 if (model_.compulsory[at(head)])
-                    price_[at(head)] += DEARER * price_.back();
+                    price_[at(head)] += dearer * price_.back();
             for (std::size_t i = 0; i < plan.chosen.size(); ++i)
                 if (plan.chosen[i] == Plan::UNSERVED)
-                    price_[at(model_.relations.groups[i].nodes.front())] += DEARER * price_.back();
+                    price_[at(model_.relations.groups[i].nodes.front())] += dearer * price_.back();
             current = objective();
         }
     }
