@@ -129,7 +129,8 @@ def _worse_array(value: np.ndarray, rng: np.random.Generator) -> Any:
     if kind == 3:
         return value[..., None]
     if kind == 4:
-        return value.astype(rng.choice(["f2", "f4", "i1", "i8", "u8", "?", "c16", "O"]))
+        with contextlib.suppress(OverflowError, ValueError):  # objects that no such number can hold
+            return value.astype(rng.choice(["f2", "f4", "i1", "i8", "u8", "?", "c16", "O"]))
     if kind == 5:
         return np.asfortranarray(np.tile(value, 2))[..., ::2]
     worse = value.copy()
