@@ -132,7 +132,7 @@ def test_distances_weigh_more_on_the_way_and_not_at_the_depot() -> None:
 
 
 def test_by_hand() -> None:
-    # A depot and four customers on a line; the depot is on nobody's list.
+    # A depot and four customers on a line; the depot is on no list.
     problem = Problem.from_coordinates([(0, 0), (1, 0), (3, 0), (6, 0), (10, 0)])
     near = neighbourhood(stack([problem], dtype=torch.float64), 3)
     assert near.node[0].tolist() == [[1, 2, 3], [2, 3, 4], [1, 3, 4], [2, 4, 1], [3, 2, 1]]

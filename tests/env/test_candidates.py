@@ -172,7 +172,7 @@ def test_random_plans_keep_every_rule_at_the_cost_of_the_referee(seed: int) -> N
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6))
 def test_who_can_come_first_is_whom_the_referee_passes_alone(seed: int) -> None:
-    """The mask loses nobody, and lets nobody pass."""
+    """The mask loses no customer, and lets no other pass."""
     problem = random_fleet(seed)
     if problem is None or problem.pairs:
         return
@@ -202,7 +202,7 @@ def test_the_model_sees_the_largest_vehicle_and_the_scarcest_room() -> None:
 
 
 def test_an_ordinary_batch_refuses_a_fleet() -> None:
-    """Whoever does not know of vehicles must not be handed a problem without them."""
+    """Code that does not know of vehicles must not be handed a problem without them."""
     problem = Problem.from_coordinates([(0, 0), (1, 0)], vehicles=[{}])
     with pytest.raises(UnsupportedError, match="1 vehicle type"):
         stack([problem])

@@ -68,7 +68,7 @@ def test_no_customer_without_a_way_home(drive):
 
 
 def test_a_dead_end_is_told(drive):
-    # The only vehicle may not go home before customer 2 is served, and nobody can serve it.
+    # The only vehicle may not go home before customer 2 is served, and no vehicle can serve it.
     van = drive(Problem.from_matrix(with_missing((2, 0)), max_routes=1), 1)
     van(3, 4)
     assert van.legal == [4]  # it stays where it is
@@ -132,7 +132,7 @@ def test_switching_depots_is_free_and_not_repeated(drive):
     assert van.cost == pytest.approx((1 + 1 + 2) + (2 + 1 + 1))
 
 
-def test_no_switch_to_a_depot_that_can_serve_nobody_left(drive):
+def test_no_switch_to_a_depot_without_a_customer_to_serve(drive):
     # Limit 8: depot 0 reaches customers 2 and 3 alone, depot 1 reaches 4 and 5.
     van = drive(on_a_line(max_length=8.0), 2)(0)
     assert van.legal == [1, 3]
