@@ -295,10 +295,10 @@ def wait_for_parts(process: subprocess.Popen[str], out: Path, number: int) -> No
 
 @pytest.fixture
 def long_run(tmp_path: Path) -> tuple[list[object], Path]:
-    """Arguments of a run of many parts, which takes seconds."""
+    """Arguments of a run of many parts, which takes seconds: a busy machine may look late."""
     batch, out = tmp_path / "batch.npz", tmp_path / "out"
     spacevrp.write(spacevrp.generate("CVRP", 30, 40), batch)
-    options = ["--set", "network=false", "--set", "iterations=10000", "--device", "cpu"]
+    options = ["--set", "network=false", "--set", "iterations=60000", "--device", "cpu"]
     return [batch, "--engine", "local", "--workers", 2, "--part-size", 2, *options, "-o", out], out
 
 
@@ -312,7 +312,7 @@ def test_a_run_goes_on_after_a_signal(long_run: tuple[list[object], Path], numbe
     process.send_signal(number)
     output, errors = process.communicate(timeout=60)
     there = {path: path.read_bytes() for path in out.glob("part-*")}
-    assert 3 <= len(there) < 20
+    assert 3 <= len(there) < 20, (process.returncode, output, errors)
     if number == signal.SIGINT:
         assert process.returncode == 130
         assert errors == f"spacevrp: interrupted; the same command goes on in {out}\n"
