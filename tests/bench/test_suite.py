@@ -158,7 +158,8 @@ def test_where_another_solver_wins_is_said_plainly() -> None:
 
 def test_a_network_that_is_slower_than_the_limit_leaves_no_time(monkeypatch) -> None:
     class Slow:
-        def first_plans(self, problem: Problem) -> list[Solution]:
+        def first_plans(self, problem: Problem, augmentations: int) -> list[Solution]:
+            assert augmentations == 1
             time.sleep(0.02)
             return [Solution.judged(problem, [[0, 1, 2, 3, 4, 5, 0]])]
 

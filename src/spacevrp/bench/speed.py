@@ -52,13 +52,14 @@ _COUNT = {
 _WHOLE = 1000  # instances in a test set of the paper
 _NOTES = """\
 All instances of a row are solved together, so many times ("repeats") after a warm-up; times are
-those of the repeat whose total is the median, "least s" is the shortest total. Totals are those of a
-clock; on a GPU the stages overlap and add up to more. "host s" is the time from problems to tensors, "model s" encoding and decoding, "referee s" the judging, "search s" local
-search. "per 1,000 s" is the total in proportion; "paper s" is what the paper prints for SPACE on
-its own 1,000 instances with x8 augmentations (x128 where distances are asymmetric), on one RTX
-4090; "faster" is how many times ours goes into that: other machine, other augmentations, for
-orientation only. "cost" is the mean of the referee's; of the mix it says nothing but that it is the
-same again. "others" is how many cores were busy with other processes meanwhile.
+those of the repeat whose total is the median, "least s" is the shortest total. Totals are those of
+a clock; on a GPU the stages overlap and add up to more. "host s" is the time from problems to
+tensors, "model s" encoding and decoding, "referee s" the judging, "search s" local search. "per
+1,000 s" is the total in proportion; "paper s" is what the paper prints for SPACE on its own 1,000
+instances with x8 augmentations (x128 where distances are asymmetric), on one RTX 4090; "faster" is
+how many times ours goes into that: other machine, other augmentations, for orientation only. "cost"
+is the mean of the referee's; of the mix it says nothing but that it is the same again. "others" is
+how many cores were busy with other processes meanwhile.
 """
 
 

@@ -27,6 +27,7 @@ SEARCH, FROM_NETWORK, FROM_SAVINGS, FROM_INSERTION = (
     f"{OURS} {how}"
     for how in ("search", "network + search", "savings + search", "insertion + search")
 )
+FROM_BEST_OF_EIGHT = f"{OURS} 8 augmentations + search"
 NETWORK, AS_THE_PAPER = f"{OURS} network", f"{OURS} paper"  # the protocols, without a limit
 PRINTED = "SPACE as printed"
 PYVRP, ORACLE, PYVRP_AFTER_NETWORK = "pyvrp", "pyvrp-oracle", "pyvrp from the first plan"
@@ -159,14 +160,18 @@ def _by_protocol(name: str, problem: Problem, setting: Setting, seed: int) -> Fo
 
 
 def _search(
-    starts: tuple[str, ...] | None, network: bool, problem: Problem, setting: Setting, seed: int
+    starts: tuple[str, ...] | None,
+    augmentations: int,
+    problem: Problem,
+    setting: Setting,
+    seed: int,
 ) -> Found:
-    """The compiled search, from the network's plan or from the better of what ``starts`` make."""
+    """The compiled search, from the network's plans or from the better of what ``starts`` make."""
     from spacevrp.search import Stop, improve
 
-    solver = _solver(setting.device, setting.weights) if network else None
+    solver = _solver(setting.device, setting.weights) if augmentations else None
     began = time.perf_counter()
-    plans = None if solver is None else solver.first_plans(problem)
+    plans = None if solver is None else solver.first_plans(problem, augmentations)
     spent = time.perf_counter() - began
     limits: dict[str, Any] = {"stop": Stop(seconds=setting.seconds)}
     if setting.whole:
@@ -307,10 +312,11 @@ def methods() -> dict[str, Method]:
         OURS: _ours(_solve),
         NETWORK: _ours(partial(_by_protocol, "network")),
         AS_THE_PAPER: _ours(partial(_by_protocol, "paper")),
-        SEARCH: _ours(partial(_search, None, False), _no_plan_ahead),
-        FROM_NETWORK: _ours(partial(_search, (), True), _revealing),
-        FROM_SAVINGS: _ours(partial(_search, ("savings",), False), _no_plan_ahead),
-        FROM_INSERTION: _ours(partial(_search, ("insertion",), False), _no_plan_ahead),
+        SEARCH: _ours(partial(_search, None, 0), _no_plan_ahead),
+        FROM_NETWORK: _ours(partial(_search, (), 1), _revealing),
+        FROM_BEST_OF_EIGHT: _ours(partial(_search, (), 8), _revealing),
+        FROM_SAVINGS: _ours(partial(_search, ("savings",), 0), _no_plan_ahead),
+        FROM_INSERTION: _ours(partial(_search, ("insertion",), 0), _no_plan_ahead),
         **{name: _oracle(name) for name in (*ORACLES, *APPROXIMATE)},
         PYVRP: Method(_solve_pyvrp, own.version, own.refuses),
         ORACLE: own,

@@ -14,6 +14,7 @@ from spacevrp.bench import paper, references
 from spacevrp.bench.sets import TestSet, judged_cost, read_set
 from spacevrp.bench.suite_days import build_day
 from spacevrp.bench.suite_methods import (
+    FROM_BEST_OF_EIGHT,
     FROM_INSERTION,
     FROM_NETWORK,
     FROM_SAVINGS,
@@ -242,7 +243,7 @@ SUITES: dict[str, Suite] = {
         "From first plans, the search alone",
         partial(_batch, "uniform100/CVRP.npz"),
         ("0.01", "0.1", "1", "5"),
-        _each(FROM_NETWORK, FROM_SAVINGS, PYVRP),
+        _each(FROM_NETWORK, FROM_BEST_OF_EIGHT, FROM_SAVINGS, PYVRP),
         count=100,
         whole=False,
         public=True,

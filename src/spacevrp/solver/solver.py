@@ -234,14 +234,15 @@ class Solver:
                         call.improve.run(stuck, call.working(explain))
             return call.judge(explain)
 
-    def first_plans(self, problem: AnyProblem) -> list[Solution]:
+    def first_plans(self, problem: AnyProblem, augmentations: int = 1) -> list[Solution]:
         """The network's plans that a long search for a problem begins with, the best first.
 
-        To compare searches from the same plans; :func:`spacevrp.search.improve` takes them. Empty
-        where the network has no feasible one.
+        ``solve`` looks at one augmentation before it searches. To compare searches from the same
+        plans; :func:`spacevrp.search.improve` takes them. Empty where the network has no feasible
+        one.
         """
         problems, _ = as_problems(problem)
-        params = SolveParams(iterations=MOST_ITERATIONS)
+        params = SolveParams(iterations=MOST_ITERATIONS, augmentations=augmentations)
         call = Call(self.engine, problems, params, NEVER, {}, None, False)
         with self.engine.at_work():
             call.construct.run([0])
