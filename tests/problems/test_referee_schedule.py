@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spacevrp.problems.fleet import Break, Terms, Vehicle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
-from spacevrp.problems.referee_rides import schedule_route
+from spacevrp.problems.referee.rides import schedule_route
 
 HORIZON = 90
 SIZE = 4  # the depot and three customers

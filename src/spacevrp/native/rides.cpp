@@ -1,7 +1,7 @@
 // Limits on the time between a pickup and its delivery. Once it is said on which leg each break is
 // taken, every rule bounds one moment from below by another, by more where that is later: so there
 // is an earliest schedule, to which every delay that is forced leads, and a latest. The definition
-// is in problems/referee_rides.py.
+// is in problems/referee/rides.py.
 #include "rules.hpp"
 
 #include <algorithm>

@@ -13,7 +13,7 @@ from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan import RoutePlan, Stop, node_id
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee_timing import Pause
+from spacevrp.problems.referee.timing import Pause
 from spacevrp.problems.solution import Solution
 
 if TYPE_CHECKING:

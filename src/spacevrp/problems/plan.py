@@ -17,9 +17,9 @@ from spacevrp.problems.clock import Clock, Moment, moment_of
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import as_routes, as_vehicles_of, vehicles_of
-from spacevrp.problems.referee_rides import begin_with_rides, schedule_route
-from spacevrp.problems.referee_schedule import Schedule
-from spacevrp.problems.referee_timing import Pause, Timing
+from spacevrp.problems.referee.rides import begin_with_rides, schedule_route
+from spacevrp.problems.referee.schedule import Schedule
+from spacevrp.problems.referee.timing import Pause, Timing
 
 # Of the largest number there is: what is smaller is left over from adding floats.
 _DUST = 1e-12

@@ -10,7 +10,7 @@ from spacevrp.problems.clock import Clock, Moment, moment_of
 from spacevrp.problems.fleet import called_break
 from spacevrp.problems.plan import Plan, RoutePlan, Stop, capacities_of, peaks_of
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee_timing import Pause
+from spacevrp.problems.referee.timing import Pause
 
 # Digits of costs and amounts; whole numbers are written whole.
 _DIGITS = 6

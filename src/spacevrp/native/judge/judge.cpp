@@ -1,5 +1,5 @@
 // The rules, one function each, in the order and with the arithmetic of the plain referee
-// (problems/referee.py), which is the definition: costs agree to the last bit.
+// (problems/referee/verdict.py), which is the definition: costs agree to the last bit.
 #include "sheet.hpp"
 
 #include <algorithm>

@@ -17,9 +17,9 @@ from spacevrp.problems.fleet import Terms
 from spacevrp.problems.plan import RoutePlan, Stop, capacities_of, make_plan, peaks_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, judge
-from spacevrp.problems.referee_rides import rides_of, schedule_route
-from spacevrp.problems.referee_schedule import Schedule
-from spacevrp.problems.referee_timing import Ride
+from spacevrp.problems.referee.rides import rides_of, schedule_route
+from spacevrp.problems.referee.schedule import Schedule
+from spacevrp.problems.referee.timing import Ride
 
 # Codes of violations that some change mends. Too many of a type of vehicle is one of `vehicle`.
 _MENDABLE = {

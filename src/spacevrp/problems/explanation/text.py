@@ -16,7 +16,7 @@ from spacevrp.problems.plan import RoutePlan, Stop, capacities_of, make_plan, no
 from spacevrp.problems.plan_text import count, write_moment, write_number, write_span
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation
-from spacevrp.problems.referee_rules import write_apart
+from spacevrp.problems.referee.rules import write_apart
 
 # A route may break several rules; the first of these is named. Where there is no road, nothing
 # that follows is known; what a vehicle cannot carry it need not bring in time.

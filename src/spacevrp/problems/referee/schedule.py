@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spacevrp.problems.fleet import Break
-from spacevrp.problems.referee_timing import (
+from spacevrp.problems.referee.timing import (
     Label,
     Pause,
     Ride,

@@ -18,8 +18,8 @@ from itertools import pairwise, product, takewhile
 
 from spacevrp.problems.fleet import Break, Terms
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee_schedule import Schedule, free_schedule, read_labels
-from spacevrp.problems.referee_timing import (
+from spacevrp.problems.referee.schedule import Schedule, free_schedule, read_labels
+from spacevrp.problems.referee.timing import (
     Label,
     Ranges,
     Ride,

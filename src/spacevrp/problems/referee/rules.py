@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from spacevrp.problems.fleet import Terms, called
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee_schedule import Schedule
-from spacevrp.problems.referee_timing import trips_of
+from spacevrp.problems.referee.schedule import Schedule
+from spacevrp.problems.referee.timing import trips_of
 
 
 @dataclass(frozen=True)

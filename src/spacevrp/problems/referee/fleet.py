@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spacevrp.problems.fleet import Terms, called, called_break
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee_rules import (
+from spacevrp.problems.referee.rules import (
     Trip,
     Violation,
     check_shift,
@@ -12,8 +12,8 @@ from spacevrp.problems.referee_rules import (
     tell_late,
     write_apart,
 )
-from spacevrp.problems.referee_schedule import Schedule
-from spacevrp.problems.referee_timing import trips_of
+from spacevrp.problems.referee.schedule import Schedule
+from spacevrp.problems.referee.timing import trips_of
 
 
 def check_fleet_shape(

@@ -19,19 +19,19 @@ from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
-from spacevrp.problems.referee_fleet import (
+from spacevrp.problems.referee.fleet import (
     check_counts,
     check_fleet_shape,
     check_permissions,
     check_route_rules,
 )
-from spacevrp.problems.referee_relations import (
+from spacevrp.problems.referee.relations import (
     check_plan_relations,
     check_route_relations,
     objective_terms,
 )
-from spacevrp.problems.referee_rides import schedule_route
-from spacevrp.problems.referee_rules import (
+from spacevrp.problems.referee.rides import schedule_route
+from spacevrp.problems.referee.rules import (
     Trip,
     Violation,
     check_arcs,

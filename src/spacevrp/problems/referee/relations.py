@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from spacevrp.problems.fleet import called
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee_rides import begin_with_rides, schedule_route
-from spacevrp.problems.referee_rules import Trip, Violation, name_node, route_duration, write_apart
-from spacevrp.problems.referee_timing import Timing
+from spacevrp.problems.referee.rides import begin_with_rides, schedule_route
+from spacevrp.problems.referee.rules import Trip, Violation, name_node, route_duration, write_apart
+from spacevrp.problems.referee.timing import Timing
 
 
 def check_route_relations(problem: Problem, trip: Trip) -> list[Violation]:
