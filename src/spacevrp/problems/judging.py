@@ -1,6 +1,6 @@
 """Many plans judged at once: by the compiled referee, with the same verdicts as the plain one.
 
-The plain referee (``referee.py``) is the definition. It judges whatever the compiled one refuses,
+The plain referee (``referee/``) is the definition. It judges whatever the compiled one refuses,
 since only it says why, and every plan where there are few.
 """
 

@@ -56,7 +56,10 @@ def select_all(cases: Sequence[Case]) -> list[Selected]:
 
 
 def others_of(cases: Sequence[Case], most: int) -> list[list[Solution]]:
-    """Of each case the best candidates that differ in cost, refereed."""
+    """Of each case the best candidates that differ in cost, refereed.
+
+    By the compiled referee, where there is one: a search begins with them, and nobody sees them.
+    """
     several = [
         list({round(one.cost, _DIGITS): one for one in takewhile(_is_whole, candidates)}.values())
         for _, candidates, _ in cases
@@ -67,8 +70,9 @@ def others_of(cases: Sequence[Case], most: int) -> list[list[Solution]]:
         for (problem, _, form), some in zip(cases, several, strict=True)
         for one in some[:most]
     ]
+    judged = judge_all([cases[row][0] for row in rows], plans, few=0)
     found: list[list[Solution]] = [[] for _ in cases]
-    for row, solution in zip(rows, judge_all([cases[row][0] for row in rows], plans), strict=True):
+    for row, solution in zip(rows, judged, strict=True):
         found[row].append(solution)
     return found
 
