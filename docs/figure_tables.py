@@ -373,7 +373,7 @@ def equal(page: Path) -> str:
 
 def frontier(page: Path) -> str:
     """Gap of every solver on every problem after one second."""
-    path = ROOT / "records" / "2026-11-17-frontier" / "frontier.csv"
+    path = ROOT / "records" / "2026-11-18-frontier" / "frontier.csv"
     rows = [row for row in _rows(path) if float(row["limit"]) == 1.0]
     solvers = ("spacevrp", "spacevrp search", "pyvrp", "vroom", "ortools", "lkh")
     lines = [_line("after 1 s", "customers", *solvers), _line("---", *["---:"] * 7)]

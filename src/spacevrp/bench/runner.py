@@ -124,7 +124,7 @@ class Outcome:
 
     @property
     def seconds(self) -> float:
-        """All of it: by the clock, or the sum of the stages where nobody looked at one."""
+        """All of it: by the clock, or the sum of the stages where no clock ran."""
         if self.seconds_total is not None:
             return self.seconds_total
         network = self.seconds_host + self.seconds_model

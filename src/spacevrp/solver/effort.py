@@ -22,7 +22,7 @@ MOST_ITERATIONS = 20_000_000
 NO_GAIN_PER_CUSTOMER: int | None = None
 # Customers from which on and up to which the network's plans are worth their time as a start for
 # the search: further where the two ways of an arc differ, as plans by savings are far behind there.
-LEAST_FOR_NETWORK, MOST_FOR_NETWORK, MOST_ASYMMETRIC = 51, 700, 1_000
+LEAST_FOR_NETWORK, MOST_FOR_NETWORK, MOST_ASYMMETRIC = 51, 400, 1_000
 # A search of so many iterations a customer, or of about as many seconds, begins with several plans.
 LONG_PER_CUSTOMER, LONG_SECONDS_A_CUSTOMER = 700, 3e-3
 # What a note on that says.
