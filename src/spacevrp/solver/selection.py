@@ -58,7 +58,7 @@ def select_all(cases: Sequence[Case]) -> list[Selected]:
 def others_of(cases: Sequence[Case], most: int) -> list[list[Solution]]:
     """Of each case the best candidates that differ in cost, refereed.
 
-    By the compiled referee, where there is one: a search begins with them, and callers do not see them.
+    By the compiled referee, where there is one: only a search sees them.
     """
     several = [
         list({round(one.cost, _DIGITS): one for one in takewhile(_is_whole, candidates)}.values())
