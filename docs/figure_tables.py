@@ -27,7 +27,7 @@ PRODUCT = ROOT / "records" / "2026-11-17-space-110-v2"
 # The same with the beam search that the protocol has now.
 BEAM = ROOT / "records" / "2026-11-18-beam-search"
 # Plain `solve`: one augmentation, then the search.
-SOLVE = ROOT / "records" / "2026-11-17-solve"
+SOLVE = ROOT / "records" / "2026-11-18-solve"
 # Finished plans of pairs, by the last weights of which they were recorded.
 FINISHED = ROOT / "records" / "2026-11-16-cvrplib-x" / "finished.jsonl"
 # For each protocol the files that hold its gaps, in order of preference.
