@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
@@ -147,11 +146,10 @@ def solve_set(
     **options: Any,
 ) -> Outcome:
     """Solve the instances of a set together; ``options`` are those of the solver."""
-    neighbours, began = Neighbours(), time.perf_counter()
+    neighbours = Neighbours()
     attempt = solver.run(
         problems, augmentations=augmentations, progress=show, protocol=protocol, **options
     )
-    total = time.perf_counter() - began
     plans = [plan for plan in attempt.solutions if plan is not None]
     return Outcome(
         costs=tuple(None if plan is None else plan.cost for plan in attempt.solutions),
@@ -164,7 +162,7 @@ def solve_set(
         refused=attempt.refused,
         note=next(iter(attempt.reasons.values()), ""),
         others=neighbours.busy(),
-        seconds_total=total,
+        seconds_total=attempt.spent,
     )
 
 
