@@ -27,9 +27,12 @@ constexpr double OFTEN_BLINKS = 0.3, MANY_BLINKS = 0.4;
 // Where fewest routes come first: share of the time to look for plans with one less, and how hot.
 constexpr double DROPPING = 0.4, DROPPING_HEAT = 0.5;
 // How much dearer it becomes with each iteration to leave a customer out, as a share of the price:
-// by so much divided by the number of customers, within bounds; and the share of the time after
-// which cost decides among plans that leave out as few.
-constexpr double DEARER = 0.04, LEAST_DEARER = 0.0002, MOST_DEARER = 0.001, SETTLED = 0.8;
+// by so much divided by the number of customers, within bounds. When one is so many times the price
+// it began with, all rises are halved: what matters is who was left out of late, and rises without
+// bounds would outweigh all costs. And the share of the time after which cost alone decides among
+// plans that leave out as few.
+constexpr double DEARER = 0.04, LEAST_DEARER = 0.0002, MOST_DEARER = 0.001, DEAREST = 1.5,
+                 SETTLED = 0.8;
 
 // The rougher the landscape, the hotter: where rules forbid most moves, the way to a better plan
 // leads over worse ones. Measured; see records/.
@@ -258,6 +261,25 @@ Routes Search::best_routes() const {
     return result;
 }
 
+// Those who are left out again and again become dearer, so that others make room.
+void Search::raise_prices(double customers) {
+    const double dearer = std::clamp(DEARER / customers, LEAST_DEARER, MOST_DEARER) * price_.back();
+    bool dearest = false;
+    const auto raise = [&](Node head) {
+        price_[at(head)] += dearer;
+        dearest = dearest || price_[at(head)] > DEAREST * first_price_[at(head)];
+    };
+    for (const Node head : plan.bank)
+        if (model_.compulsory[at(head)])
+            raise(head);
+    for (std::size_t i = 0; i < plan.chosen.size(); ++i)
+        if (plan.chosen[i] == Plan::UNSERVED)
+            raise(model_.relations.groups[i].nodes.front());
+    if (dearest)
+        for (std::size_t i = 0; i < price_.size(); ++i)
+            price_[i] = 0.5 * (price_[i] + first_price_[i]);
+}
+
 // ------------------------------------------------------------------------------- the whole
 
 Result Search::run(const Hooks &hooks) {
@@ -368,6 +390,10 @@ Result Search::run(const Hooks &hooks) {
                 settled = true;
                 price_ = first_price_;
                 restore_best();
+                if (stage_.trajectories > 0 && best_of_all().missing > 0) {
+                    last_stage();
+                    heat(planned);
+                }
                 current = objective();
             }
         }
@@ -435,14 +461,7 @@ Result Search::run(const Hooks &hooks) {
             }
         }
         if (!settled && plan.missing > 0) {
-            const double dearer = std::clamp(DEARER / customers, LEAST_DEARER, MOST_DEARER);
-            // Those who are left out again and again become dearer, so that others make room.
-            for (const Node head : plan.bank)
-                if (model_.compulsory[at(head)])
-                    price_[at(head)] += dearer * price_.back();
-            for (std::size_t i = 0; i < plan.chosen.size(); ++i)
-                if (plan.chosen[i] == Plan::UNSERVED)
-                    price_[at(model_.relations.groups[i].nodes.front())] += dearer * price_.back();
+            raise_prices(customers);
             current = objective();
         }
     }

@@ -202,6 +202,7 @@ private:
     };
     void divide_annealing(double iterations);
     void next_stage(double iterations);
+    void last_stage();
     void end_stage();
     void begin_stage(const Routes &start);
     bool is_child() const { return stage_.number > 0 && stage_.number >= stage_.trajectories; }
@@ -218,6 +219,9 @@ private:
     void keep_best();
     void restore_best();
     Routes best_routes() const;
+
+    // --- those who are left out
+    void raise_prices(double customers);
 
     const Model &model_;
     Options options_;

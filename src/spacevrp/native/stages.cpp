@@ -74,6 +74,14 @@ void Search::next_stage(double iterations) {
     begin_stage(make_child());
 }
 
+// The best plan of all cools down for the rest of the time.
+void Search::last_stage() {
+    end_stage();
+    stage_.from = share_done_;
+    stage_.to = 1.0;
+    begin_stage(best_before_.routes);
+}
+
 void Search::end_stage() {
     if (is_best_of_all_) {
         best_before_ = {best_routes(), best_value_};
