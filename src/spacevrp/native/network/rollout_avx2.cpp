@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 // What is included above stays for any processor; only what follows is not.
 #if defined(__clang__)
