@@ -31,6 +31,10 @@ namespace spacevrp::network::avx512 {
 
 #include "rollout_rules.hpp"
 
+#include "rollout_choice.hpp"
+
+#include "rollout_equals.hpp"
+
 #include "rollout_decoder.hpp"
 
 #include "lists_kernel.hpp"

@@ -23,6 +23,10 @@ namespace spacevrp::network::plain {
 
 #include "rollout_rules.hpp"
 
+#include "rollout_choice.hpp"
+
+#include "rollout_equals.hpp"
+
 #include "rollout_decoder.hpp"
 
 #include "lists_kernel.hpp"
