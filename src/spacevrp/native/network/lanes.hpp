@@ -115,8 +115,10 @@ inline void store_mask(std::int32_t *to, const Ints &values) {
 inline Floats load_some(const float *from, int count) {
     if (count >= L)
         return load(from);
-    float some[L] = {};
-    std::memcpy(some, from, static_cast<std::size_t>(count) * sizeof(float));
+    // One by one: around a call of memcpy a loop would keep nothing in registers.
+    float some[L];
+    for (int i = 0; i < L; ++i)
+        some[i] = i < count ? from[i] : 0.0f;
     return load(some);
 }
 

@@ -169,12 +169,20 @@ void make_context(const Instance &task, const Tables &tables, const State &state
     const float *first = task.query_first + cells(asked.base, task.width);
     const float *last = task.query_last + cells(asked.here, task.width);
     const Floats one = fill(1.0f), tiny = fill(std::numeric_limits<float>::min());
+    // Most problems have few of the signals.
+    const float *weight[MAX_SIGNALS];
+    float signal[MAX_SIGNALS];
+    int count = 0;
+    for (int s = 0; s < task.signals; ++s)
+        if (told.at[s] != 0.0f) {
+            weight[count] = task.state_weight + cells(s, task.width);
+            signal[count++] = told.at[s];
+        }
     for (int j = 0; j < tables.columns; j += L) {
         const int rest = task.width - j;
         Floats query = load_some(first + j, rest) + load_some(last + j, rest);
-        for (int s = 0; s < task.signals; ++s)
-            query = madd(fill(told.at[s]),
-                         load_some(task.state_weight + cells(s, task.width) + j, rest), query);
+        for (int s = 0; s < count; ++s)
+            query = madd(fill(signal[s]), load_some(weight[s] + j, rest), query);
         const Floats gate = one + exponential(fill(0.0f) - query);
         const Floats bottom = larger(load(sums + tables.columns + j), tiny);
         store(context + j, load(sums + j) / bottom / gate);

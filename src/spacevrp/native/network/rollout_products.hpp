@@ -4,11 +4,12 @@
 
 // A product takes up to so many rows and so many vectors of columns at once: that many sums fit the
 // registers beside what they are made of.
-constexpr int ROWS = 6;
-#if SPACEVRP_LANES == 16 || defined(__aarch64__) // 32 registers, else 16
-constexpr int VECTORS = 4;
+#if SPACEVRP_LANES == 16 // 32 registers, and numbers of a row can stay in memory
+constexpr int ROWS = 6, VECTORS = 4;
+#elif defined(__aarch64__) // 32 registers
+constexpr int ROWS = 5, VECTORS = 4;
 #else
-constexpr int VECTORS = 2;
+constexpr int ROWS = 6, VECTORS = 2;
 #endif
 
 inline int padded(int count) { return (count + L - 1) / L * L; }
