@@ -34,7 +34,7 @@ public:
                sizeof(std::int32_t);
     }
 
-    // Nobody is there yet.
+    // Forgets the trajectories of the last move.
     void clear() { std::fill(leader_, leader_ + slots_, -1); }
 
     // A trajectory that is like no other.
