@@ -163,6 +163,26 @@ def test_choices_of_all_variants_are_those_of_the_slow_twin() -> None:
     check_choices(environment, tables, native_rollout(environment, tables, starts, keys), keys)
 
 
+@pytest.mark.parametrize("name", ["CVRP", "PDCVRP", "MDCVRPB", "OP", "TSP"])
+def test_who_stands_alike_chooses_as_if_alone(name: str) -> None:
+    """From few starts most rollouts stand where another one does, and are asked for with it."""
+    environment, tables, starts = prepare(stack(generate(name, 10, 2, 5)), 3)
+    every = starts.repeat(1, 8)  # (B, 24)
+    keys = random_keys(tuple(every.shape), every.device, torch.Generator().manual_seed(2))
+    keys[:, :6] = -1  # two greedy ones from each start
+    heat = torch.tensor([0.2, 0.4]).repeat_interleave(12)
+    together = native_rollout(environment, tables, every, keys, temperature=heat)
+    assert torch.equal(together.action[..., :3], together.action[..., 3:6])
+    check_choices(environment, tables, together, keys, heat)
+    for number in range(every.shape[1]):
+        own = slice(number, number + 1)
+        turn = (every[:, own], keys[:, own])
+        alone = native_rollout(environment, tables, *turn, temperature=heat[own])
+        assert torch.equal(alone.action, together.action[..., own])
+        assert torch.equal(alone.steps, together.steps[:, own])
+        assert torch.equal(alone.cost, together.cost[:, own])
+
+
 # ------------------------------------------------------------------------------------- threads
 
 

@@ -188,7 +188,8 @@ def slow_regret(native: Native, depth: int = 2) -> float:
 
 
 @pytest.mark.parametrize(
-    "name", ["CVRP", "ACVRP", "CVRPTW", "OCVRPTW", "CVRPB", "CVRPL", "MDCVRP", "PDCVRP"]
+    "name",
+    ["CVRP", "ACVRP", "CVRPTW", "OCVRPTW", "CVRPB", "CVRPL", "MDCVRP", "PDCVRP", "APDCVRP"],
 )
 def test_regret_inserts_whom_its_slow_twin_inserts(name: str) -> None:
     for problem in generate(name, 8, 3, seed=11):

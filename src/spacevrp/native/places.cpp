@@ -207,6 +207,8 @@ Place Search::best_candidate(int number, Node head, double floor, double bound) 
 }
 
 Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
+    if (has_plain_pairs())
+        return scan_plain_pair(number, pickup, floor, bound);
     const Route &r = plan.route[at(number)];
     candidates_.clear();
     const Node delivery = model_.partner[at(pickup)];

@@ -162,6 +162,9 @@ private:
     Place scan_route(int number, Node node, double floor, double bound);
     Place scan_whole(int number, Node node, double floor, double bound);
     Place scan_pair(int number, Node pickup, double floor, double bound);
+    // The same where nothing but one kind of load limits pairs, and whether that is so.
+    Place scan_plain_pair(int number, Node pickup, double floor, double bound);
+    bool has_plain_pairs() const;
     // The best of the candidates by the rules of whole routes, if it lies between floor and bound.
     Place best_candidate(int number, Node head, double floor, double bound);
     void try_route(int number, Node head, double blink, Place &best);

@@ -5,12 +5,35 @@
 // theirs is called that might be shared with code for other processors. Products and sums are never
 // contracted, so that all copies round alike.
 
+SPACEVRP_INLINE std::uint32_t bits_of(float value) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+SPACEVRP_INLINE float float_of(std::uint32_t bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// All bits where x < limit, else none. Choices follow from the sign of a difference and not from a
+// condition: of a condition some compilers make a jump, and then they take one number at a time.
+SPACEVRP_INLINE std::uint32_t below(float x, float limit) {
+    return 0U - (bits_of(x - limit) >> 31);
+}
+
+// `yes` where all bits are set, `no` where none is.
+SPACEVRP_INLINE float chosen(std::uint32_t bits, float yes, float no) {
+    return float_of((bits_of(yes) & bits) | (bits_of(no) & ~bits));
+}
+
 // exp(x) for x <= 88.3, to 1.2e-7 of its value; 0 below the least normal number. No branches.
 SPACEVRP_INLINE float exponential(float x) {
     constexpr float log2e = 1.44269504088896341F, magic = 12582912.0F; // 1.5 * 2^23: rounds
     constexpr float ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
-    const bool vanishes = x < -87.33654F;
-    const float clamped = x < -87.33654F ? -87.33654F : x;
+    const std::uint32_t vanishes = below(x, -87.33654F);
+    const float clamped = chosen(vanishes, -87.33654F, x);
     const float shifted = clamped * log2e + magic;
     const float n = shifted - magic;
     const float r = (clamped - n * ln2_high) - n * ln2_low;
@@ -22,13 +45,12 @@ SPACEVRP_INLINE float exponential(float x) {
     p = p * r + 5.0000001201e-1F;
     p = (p * r) * r + r + 1.0F;
     // The last bits of the shifted number are n; 2^n is added to the exponent of p.
-    std::uint32_t of_shifted, of_p;
-    std::memcpy(&of_shifted, &shifted, sizeof of_shifted);
-    std::memcpy(&of_p, &p, sizeof of_p);
-    const std::uint32_t bits = of_p + (of_shifted << 23);
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return vanishes ? 0.0F : value;
+    return float_of((bits_of(p) + (bits_of(shifted) << 23)) & ~vanishes);
+}
+
+// What the logistic function of x divides 1 by.
+SPACEVRP_INLINE float gate(float x) {
+    return 1.0F + exponential(chosen(below(x, -88.0F), 88.0F, -x));
 }
 
 // Sums of many numbers in float32 are made of sums of a few.
@@ -88,12 +110,12 @@ void gated_ratio(Input query, Input sums, Output out) {
     for (std::int64_t row = 0; row < out.count; ++row) {
         const float *SPACEVRP_RESTRICT q = query[row];
         const float *SPACEVRP_RESTRICT top = sums[row];
-        const float *SPACEVRP_RESTRICT below = sums[row] + width;
+        const float *SPACEVRP_RESTRICT bottom = sums[row] + width;
         float *SPACEVRP_RESTRICT to = out[row];
         for (std::int64_t i = 0; i < width; ++i) {
-            const float bottom = below[i] < least_normal ? least_normal : below[i];
-            const float negative = -q[i] > 88.0F ? 88.0F : -q[i];
-            to[i] = (top[i] / bottom) / (1.0F + exponential(negative));
+            const float sum = bottom[i];
+            const float divisor = chosen(below(sum, least_normal), least_normal, sum);
+            to[i] = (top[i] / divisor) / gate(q[i]);
         }
     }
 }
@@ -124,9 +146,8 @@ void relation(Input query, Input key, Input value, const std::int64_t *partner, 
             for (std::int64_t i = 0; i < width; ++i) {
                 const float top = low * total[i] + share * other[i];
                 const float sum = low * total[width + i] + share * other[width + i];
-                const float bottom = sum < least_normal ? least_normal : sum;
-                const float negative = -q[i] > 88.0F ? 88.0F : -q[i];
-                to[i] = (top / bottom) / (1.0F + exponential(negative));
+                const float divisor = chosen(below(sum, least_normal), least_normal, sum);
+                to[i] = (top / divisor) / gate(q[i]);
             }
         }
     }

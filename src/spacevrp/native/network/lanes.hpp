@@ -18,6 +18,21 @@ inline Floats select(const Ints &mask, const Floats &yes, const Floats &no) {
 inline Ints as_ints(const Floats &values) { return (Ints)values; }
 inline Floats as_floats(const Ints &values) { return (Floats)values; }
 
+// Memory is read and written as vectors and not as bytes: what is stored at last stays in registers
+// until then.
+typedef Floats FloatsAnywhere __attribute__((aligned(4), may_alias));
+typedef Ints IntsAnywhere __attribute__((aligned(4), may_alias));
+inline Floats load(const float *from) { return *reinterpret_cast<const FloatsAnywhere *>(from); }
+inline Ints load_mask(const std::int32_t *from) {
+    return *reinterpret_cast<const IntsAnywhere *>(from);
+}
+inline void store(float *to, const Floats &values) {
+    *reinterpret_cast<FloatsAnywhere *>(to) = values;
+}
+inline void store_mask(std::int32_t *to, const Ints &values) {
+    *reinterpret_cast<IntsAnywhere *>(to) = values;
+}
+
 #else // a compiler without vectors of its own: plain loops over four
 
 struct Ints {
@@ -79,33 +94,32 @@ inline Floats as_floats(const Ints &values) {
     std::memcpy(&made, &values, sizeof made);
     return made;
 }
-
-#endif
-
 inline Floats load(const float *from) {
     Floats values;
     std::memcpy(&values, from, sizeof values);
     return values;
 }
-
-// The first `count` only, zeros behind them: for the end of a row.
-inline Floats load_some(const float *from, int count) {
-    if (count >= L)
-        return load(from);
-    float some[L] = {};
-    std::memcpy(some, from, static_cast<std::size_t>(count) * sizeof(float));
-    return load(some);
-}
-
 inline Ints load_mask(const std::int32_t *from) {
     Ints values;
     std::memcpy(&values, from, sizeof values);
     return values;
 }
-
 inline void store(float *to, const Floats &values) { std::memcpy(to, &values, sizeof values); }
 inline void store_mask(std::int32_t *to, const Ints &values) {
     std::memcpy(to, &values, sizeof values);
+}
+
+#endif
+
+// The first `count` only, zeros behind them: for the end of a row.
+inline Floats load_some(const float *from, int count) {
+    if (count >= L)
+        return load(from);
+    // One by one: around a call of memcpy a loop would keep nothing in registers.
+    float some[L];
+    for (int i = 0; i < L; ++i)
+        some[i] = i < count ? from[i] : 0.0f;
+    return load(some);
 }
 
 // a * b + c, rounded once where the processor can.

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 // What is included above stays for any processor; only what follows is not.
 #if defined(__clang__)
@@ -28,6 +29,10 @@ namespace spacevrp::network::avx2 {
 #include "rollout_tables.hpp"
 
 #include "rollout_rules.hpp"
+
+#include "rollout_choice.hpp"
+
+#include "rollout_equals.hpp"
 
 #include "rollout_decoder.hpp"
 

@@ -23,9 +23,9 @@
 namespace spacevrp::network {
 namespace {
 
-// Trajectories that a thread takes at once: enough to read each table once for many, few enough to
-// share out those of a single instance.
-constexpr py::ssize_t AT_ONCE = 60;
+// Trajectories that a thread takes at once, alone or beside others: enough to read each table once
+// for many and to find those that stand alike, few enough to share out those of a single instance.
+constexpr py::ssize_t AT_ONCE_ALONE = 256, AT_ONCE = 60;
 constexpr auto BETWEEN_LOOKS = std::chrono::milliseconds(20);
 
 // A whole number of the table an instance, within its limits.
@@ -350,7 +350,8 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
     py::array_t<float> cost({size, count});
     std::vector<Trajectories> pieces;
     std::vector<std::size_t> task_of;
-    const py::ssize_t cuts = (count + AT_ONCE - 1) / AT_ONCE;
+    const py::ssize_t at_once = threads > 1 ? AT_ONCE : AT_ONCE_ALONE;
+    const py::ssize_t cuts = (count + at_once - 1) / at_once;
     for (py::ssize_t b = 0; b < size; ++b)
         for (py::ssize_t cut = 0; cut < cuts; ++cut) {
             const py::ssize_t first = count * cut / cuts, last = count * (cut + 1) / cuts;

@@ -1,6 +1,7 @@
-// The decoder: the twin of decode/signal.py, model/decoder.py and the choice of decode/rollout.py.
+// The decoder: the twin of decode/signal.py and model/decoder.py.
 //
-// Included like lanes.hpp, after rollout_tables.hpp: once for every set of instructions.
+// Included like lanes.hpp, after rollout_choice.hpp and rollout_equals.hpp: once for every set of
+// instructions.
 
 // Questions to the decoder that are answered together: panels are read once for all of them.
 constexpr int GROUP = 4 * ROWS;
@@ -17,12 +18,6 @@ struct Rows {
     const float *zscore[GROUP]; // (wide,) each; of the instance, or in `far`
     float *far;                 // (GROUP, wide) where the instance has none
     std::int32_t *list;         // (GROUP / ROWS, wide) nodes that some row of a tile may go to
-};
-
-struct Answer {
-    int choice;
-    float sure = NEVER; // log chance of the likeliest; below all numbers where nothing is legal
-    int depot = 0;      // from which it was asked, where several are
 };
 
 // Normalised distances from a node where the instance has no table of them.
@@ -174,12 +169,20 @@ void make_context(const Instance &task, const Tables &tables, const State &state
     const float *first = task.query_first + cells(asked.base, task.width);
     const float *last = task.query_last + cells(asked.here, task.width);
     const Floats one = fill(1.0f), tiny = fill(std::numeric_limits<float>::min());
+    // Most problems have few of the signals.
+    const float *weight[MAX_SIGNALS];
+    float signal[MAX_SIGNALS];
+    int count = 0;
+    for (int s = 0; s < task.signals; ++s)
+        if (told.at[s] != 0.0f) {
+            weight[count] = task.state_weight + cells(s, task.width);
+            signal[count++] = told.at[s];
+        }
     for (int j = 0; j < tables.columns; j += L) {
         const int rest = task.width - j;
         Floats query = load_some(first + j, rest) + load_some(last + j, rest);
-        for (int s = 0; s < task.signals; ++s)
-            query = madd(fill(told.at[s]),
-                         load_some(task.state_weight + cells(s, task.width) + j, rest), query);
+        for (int s = 0; s < count; ++s)
+            query = madd(fill(signal[s]), load_some(weight[s] + j, rest), query);
         const Floats gate = one + exponential(fill(0.0f) - query);
         const Floats bottom = larger(load(sums + tables.columns + j), tiny);
         store(context + j, load(sums + j) / bottom / gate);
@@ -224,113 +227,14 @@ float make_raw_scores(const Instance &task, const Tables &tables, const Question
     return largest(highest);
 }
 
-// The likeliest node by scores before clipping. The row is used up.
-Answer choose_raw(const Instance &task, const Tables &tables, const Question &asked, float highest,
-                  float *scores) {
-    Answer answer{asked.here};
-    for (int j = 0; j < task.real; ++j)
-        if (scores[j] >= highest) {
-            answer.choice = j;
-            break;
-        }
-    if (!asked.looks)
-        return answer;
-    const Floats clip = fill(task.clipping), never = fill(NEVER), zero = fill(0.0f);
-    const float top = task.clipping * largest(tangent(fill(highest)));
-    double total = 0.0;
-    for (int j = 0; j < tables.wide; j += L) {
-        const Floats score = load(scores + j);
-        const Floats chance = exponential(clip * tangent(score) - fill(top));
-        total += static_cast<double>(sum_of(select(score > never, chance, zero)));
-    }
-    answer.sure = top - (top + std::log(static_cast<float>(total)));
-    return answer;
-}
-
-// The numbers of decode/random_numbers.py; below 0 for the likeliest.
-inline float drawn(const Trajectories &all, int trajectory, int time) {
-    if (all.keys == nullptr || all.keys[trajectory] < 0)
-        return -1.0f;
-    std::uint32_t word = static_cast<std::uint32_t>(all.keys[trajectory]) +
-                         static_cast<std::uint32_t>(time) * 0x9E3779B9u;
-    word = (word ^ (word >> 16)) * 0x7FEB352Du;
-    word = (word ^ (word >> 15)) * 0x846CA68Bu;
-    word = (word ^ (word >> 16)) >> 8;
-    return static_cast<float>(word) * 5.9604644775390625e-08f; // 2^-24
-}
-
-// The likeliest node, or the one in whose share of all chances the drawn number falls. The row is
-// used up.
-Answer choose(const Instance &task, const Tables &tables, const Question &asked, float level,
-              float highest, float *scores) {
-    Answer answer{asked.here};
-    const bool likeliest = level < 0.0f;
-    if (likeliest)
-        for (int j = 0; j < task.real; ++j)
-            if (scores[j] >= highest) {
-                answer.choice = j;
-                break;
-            }
-    if (likeliest && !asked.looks)
-        return answer;
-    const Floats shift = fill(highest), never = fill(NEVER), zero = fill(0.0f);
-    double total = 0.0;
-    for (int j = 0; j < tables.wide; j += L) {
-        const Floats score = load(scores + j);
-        const Floats chance = select(score > never, exponential(score - shift), zero);
-        store(scores + j, chance);
-        total += static_cast<double>(sum_of(chance));
-    }
-    // In this order, as the slow twin: what the last bits decide is decided alike.
-    answer.sure = highest - (highest + std::log(static_cast<float>(total)));
-    if (likeliest)
-        return answer;
-    const double until = static_cast<double>(std::max(level, 1e-7f)) * total;
-    double before = 0.0;
-    for (int j = 0; j < tables.wide && before < until; j += L) {
-        const double with = before + static_cast<double>(sum_of(load(scores + j)));
-        // Here, or last of all: no share behind begins below the level.
-        const bool last = j + L >= tables.wide;
-        if (with < until && !last) {
-            before = with;
-            continue;
-        }
-        for (int i = j; i < j + L; ++i)
-            if (scores[i] > 0.0f && before < until) {
-                answer.choice = i;
-                before += static_cast<double>(scores[i]);
-            }
-    }
-    return answer;
-}
-
-// The move of a rank, by falling scores, of all legal ones but one; -1 where there is none. Of
-// equals the first.
-int choose_other(const Instance &task, const float *scores, int avoided, int rank) {
-    int chosen = -1;
-    float above = std::numeric_limits<float>::infinity();
-    for (int taken = 0; taken <= rank; ++taken) {
-        int next = -1;
-        for (int j = 0; j < task.real; ++j) {
-            const bool later = scores[j] < above || (scores[j] == above && j > chosen);
-            if (j != avoided && scores[j] > NEVER && later &&
-                (next < 0 || scores[j] > scores[next]))
-                next = j;
-        }
-        if (next < 0)
-            return -1;
-        chosen = next;
-        above = scores[next];
-    }
-    return chosen;
-}
-
 // Asks the decoder for many trajectories at once. States and answers are those of all trajectories.
+// A question is asked for a trajectory and its equals, where there are `equals`.
 class Decoder {
 public:
     Decoder(const Instance &task, const Trajectories &all, const Tables &tables,
-            const State *states, Answer *answers, Arena &arena)
-        : task_(task), all_(all), tables_(tables), states_(states), answers_(answers) {
+            const State *states, Answer *answers, Arena &arena, const Equals *equals = nullptr)
+        : task_(task), all_(all), tables_(tables), states_(states), answers_(answers),
+          equals_(equals) {
         const std::size_t wide = static_cast<std::size_t>(tables_.wide);
         const std::size_t columns = static_cast<std::size_t>(tables_.columns);
         rows_.count = 0;
@@ -366,7 +270,8 @@ public:
             int only = 0;
             while (!masks[only])
                 ++only;
-            note(asked, {only, 0.0f});
+            for (int i = asked.trajectory; i >= 0; i = next(i))
+                note(i, asked, {only, 0.0f});
             return;
         }
         const std::size_t row = cells(rows_.count, tables_.wide);
@@ -423,28 +328,51 @@ public:
             if (task_.lists.near != nullptr) {
                 const float top =
                     make_raw_scores(task_, tables_, asked, rows_.zscore[row], masks, match);
-                note(asked, choose_raw(task_, tables_, asked, top, match));
+                note(i, asked, choose_raw(task_, tables_, asked, top, match));
                 continue;
             }
             const bool heated = all_.temperature != nullptr && !asked.looks;
             const float top = make_scores(task_, tables_, rows_.zscore[row], masks,
                                           heated ? all_.temperature[i] : 1.0f, match);
-            if (all_.turn != nullptr && time == all_.turn[i]) {
-                const int other = choose_other(task_, match, planned(i, time), all_.rank[i]);
-                Answer answer = choose(task_, tables_, asked, -1.0f, top, match);
-                answer.choice = other;
-                note(asked, answer);
-                continue;
-            }
-            note(asked, choose(task_, tables_, asked, drawn(all_, i, time), top, match));
+            if (all_.turn != nullptr && time == all_.turn[i])
+                answer_other(asked, time, top, match);
+            else
+                answer_equals(asked, time, top, match);
         }
         rows_.count = 0;
     }
 
 private:
+    int next(int i) const { return equals_ == nullptr ? -1 : equals_->next(i); }
+
+    // The choice of a trajectory and its equals from their scores, which are used up.
+    void answer_equals(const Question &asked, int time, float top, float *scores) {
+        bool greedy = false, weighed = asked.looks;
+        for (int i = asked.trajectory; i >= 0; i = next(i))
+            (drawn(all_, i, time) < 0.0f ? greedy : weighed) = true;
+        const int first = greedy ? likeliest(task_, top, scores, asked.here) : asked.here;
+        const double total = weighed ? make_chances(tables_, top, scores) : 1.0;
+        const float sure = weighed ? log_chance(top, total) : NEVER;
+        for (int i = asked.trajectory; i >= 0; i = next(i)) {
+            const float level = drawn(all_, i, time);
+            const int choice =
+                level < 0.0f ? first : pick(tables_, level, total, scores, asked.here);
+            note(i, asked, {choice, sure});
+        }
+    }
+
+    // The choice where a trajectory leaves its plan. The scores are used up.
+    void answer_other(const Question &asked, int time, float top, float *scores) {
+        const int i = asked.trajectory;
+        Answer answer{choose_other(task_, scores, planned(i, time), all_.rank[i])};
+        if (asked.looks)
+            answer.sure = log_chance(top, make_chances(tables_, top, scores));
+        note(i, asked, answer);
+    }
+
     // Where the vehicle could leave from several depots, the surest customer decides.
-    void note(const Question &asked, const Answer &answer) {
-        Answer &noted = answers_[asked.trajectory];
+    void note(int i, const Question &asked, const Answer &answer) {
+        Answer &noted = answers_[i];
         if (!asked.looks) {
             noted = answer;
             return;
@@ -453,7 +381,7 @@ private:
         const bool surer =
             answer.sure > noted.sure || (answer.sure == noted.sure && asked.here < noted.depot);
         if (answer.sure > NEVER && surer) {
-            const bool here = states_[asked.trajectory].current == asked.here;
+            const bool here = states_[i].current == asked.here;
             noted = {here ? answer.choice : asked.here, answer.sure, asked.here};
         }
     }
@@ -485,5 +413,6 @@ private:
     const Tables &tables_;
     const State *states_;
     Answer *answers_;
+    const Equals *equals_; // or none: every trajectory is asked for
     Rows rows_;
 };

@@ -71,9 +71,13 @@ protected:
 class AlikeWalk : Walk {
 public:
     AlikeWalk(const Instance &task, const Trajectories &all, const Tables &tables, Workspace &space)
-        : Walk(task, all, tables, space, FromList::bytes(task, tables)),
-          decoder_(task, all, tables, states_, answers_, space.block),
-          lists_(task, tables, space.block) {}
+        : Walk(task, all, tables, space,
+               FromList::bytes(task, tables) + Equals::bytes(all, tables) +
+                   static_cast<std::size_t>(all.count) * sizeof(int)),
+          equals_(all, tables, states_, open_, space.block),
+          decoder_(task, all, tables, states_, answers_, space.block, &equals_),
+          lists_(task, tables, space.block),
+          asking_(taken<int>(space.block, static_cast<std::size_t>(all.count))) {}
 
     void run(const Stop &stop) {
         for (int i = 0; i < all_.count; ++i)
@@ -110,30 +114,21 @@ private:
 
     // One move of every trajectory that is not finished.
     void move(int time) {
+        equals_.clear();
+        int asking = 0;
         for (int k = 0; k < alive_; ++k) {
             const int i = live_[k];
-            const State &state = states_[i];
-            answers_[i] = {state.current};
+            answers_[i] = {states_[i].current};
             if (all_.turn != nullptr && time < all_.turn[i]) {
                 answers_[i].choice = decoder_.planned(i, time);
                 continue;
             }
-            if (task_.lists.near != nullptr) {
-                const int choice = lists_.move(state, open(i));
-                if (choice >= 0) {
-                    answers_[i].choice = choice;
-                    continue;
-                }
-            }
-            const bool looks = state.current < task_.depots && task_.depots > 1 &&
-                               !state.switched && state.left > 0;
-            if (!looks) {
-                ask({i, state.current, state.origin, state.clock, false}, time);
-                continue;
-            }
-            for (int depot = 0; depot < task_.depots; ++depot)
-                ask({i, depot, depot, tables_.opening[depot], true}, time);
+            if (leads(i, time))
+                asking_[asking++] = i;
         }
+        // Now that all equals are known: the decoder answers as soon as it has questions enough.
+        for (int k = 0; k < asking; ++k)
+            ask_for(asking_[k], time);
         decoder_.answer_group(time);
         int still = 0;
         for (int k = 0; k < alive_; ++k) {
@@ -148,6 +143,35 @@ private:
                 live_[still++] = i;
         }
         alive_ = still;
+    }
+
+    // Whether no other asks the same. From candidate lists each chooses on its own, and so does who
+    // leaves a plan now.
+    bool leads(int i, int time) {
+        const bool leaves = all_.turn != nullptr && time == all_.turn[i];
+        if (task_.lists.near == nullptr && !leaves)
+            return equals_.add(i);
+        equals_.add_alone(i);
+        return true;
+    }
+
+    void ask_for(int i, int time) {
+        const State &state = states_[i];
+        if (task_.lists.near != nullptr) {
+            const int choice = lists_.move(state, open(i));
+            if (choice >= 0) {
+                answers_[i].choice = choice;
+                return;
+            }
+        }
+        const bool looks =
+            state.current < task_.depots && task_.depots > 1 && !state.switched && state.left > 0;
+        if (!looks) {
+            ask({i, state.current, state.origin, state.clock, false}, time);
+            return;
+        }
+        for (int depot = 0; depot < task_.depots; ++depot)
+            ask({i, depot, depot, tables_.opening[depot], true}, time);
     }
 
     // Whether the move chosen at its turn is another than the plan's. A change of depots is not: it
@@ -169,8 +193,10 @@ private:
         decoder_.ask(asked, count, time);
     }
 
+    Equals equals_;
     Decoder decoder_;
     FromList lists_;
+    int *asking_; // (count,)
 };
 
 void decode(const Instance &task, const Trajectories &all, Workspace &space, const Stop &stop) {

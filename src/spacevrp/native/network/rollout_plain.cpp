@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #define SPACEVRP_LANES 4
 
@@ -21,6 +22,10 @@ namespace spacevrp::network::plain {
 #include "rollout_tables.hpp"
 
 #include "rollout_rules.hpp"
+
+#include "rollout_choice.hpp"
+
+#include "rollout_equals.hpp"
 
 #include "rollout_decoder.hpp"
 

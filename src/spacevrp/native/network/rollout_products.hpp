@@ -4,8 +4,13 @@
 
 // A product takes up to so many rows and so many vectors of columns at once: that many sums fit the
 // registers beside what they are made of.
-constexpr int ROWS = 6;
-constexpr int VECTORS = SPACEVRP_LANES == 16 ? 4 : 2;
+#if SPACEVRP_LANES == 16 // 32 registers, and numbers of a row can stay in memory
+constexpr int ROWS = 6, VECTORS = 4;
+#elif defined(__aarch64__) // 32 registers
+constexpr int ROWS = 5, VECTORS = 4;
+#else
+constexpr int ROWS = 6, VECTORS = 2;
+#endif
 
 inline int padded(int count) { return (count + L - 1) / L * L; }
 
@@ -27,30 +32,29 @@ struct Panels {
     }
 };
 
-// R rows of c = a times one panel; of a and the panel only the entries in `list`, where Listed.
+// Some rows of c = a times one panel of V vectors; of a and the panel only the entries in `list`,
+// where Listed. The sums, row by row, are numbered by I and not by loops: so compilers keep them in
+// registers throughout.
+template <int V, bool Listed, int... I>
+inline void product(std::integer_sequence<int, I...>, const float *a, std::size_t lda,
+                    const std::int32_t *list, int depth, const float *b, float *c,
+                    std::size_t ldc) {
+    Floats sum[] = {(static_cast<void>(I), fill(0.0f))...};
+    for (int k = 0; k < depth; ++k) {
+        const std::size_t place = static_cast<std::size_t>(Listed ? list[k] : k);
+        const float *right = b + place * static_cast<std::size_t>(V * L);
+        const float *left = a + place;
+        ((sum[I] = madd(fill(left[static_cast<std::size_t>(I / V) * lda]), load(right + I % V * L),
+                        sum[I])),
+         ...);
+    }
+    (store(c + static_cast<std::size_t>(I / V) * ldc + I % V * L, sum[I]), ...);
+}
+
 template <int R, int V, bool Listed>
 void product(const float *a, std::size_t lda, const std::int32_t *list, int depth, const float *b,
              float *c, std::size_t ldc) {
-    Floats sum[R][V];
-    for (int r = 0; r < R; ++r)
-        for (int v = 0; v < V; ++v)
-            sum[r][v] = fill(0.0f);
-    for (int k = 0; k < depth; ++k) {
-        const std::size_t place = static_cast<std::size_t>(Listed ? list[k] : k);
-        const float *row = b + place * static_cast<std::size_t>(V * L);
-        const float *left = a + place;
-        Floats right[V];
-        for (int v = 0; v < V; ++v)
-            right[v] = load(row + v * L);
-        for (int r = 0; r < R; ++r) {
-            const Floats factor = fill(left[static_cast<std::size_t>(r) * lda]);
-            for (int v = 0; v < V; ++v)
-                sum[r][v] = madd(factor, right[v], sum[r][v]);
-        }
-    }
-    for (int r = 0; r < R; ++r)
-        for (int v = 0; v < V; ++v)
-            store(c + static_cast<std::size_t>(r) * ldc + v * L, sum[r][v]);
+    product<V, Listed>(std::make_integer_sequence<int, R * V>(), a, lda, list, depth, b, c, ldc);
 }
 
 template <int V, bool Listed>
@@ -80,14 +84,11 @@ void product_panel(int vectors, int rows, const float *a, std::size_t lda, const
         return product_rows<1, Listed>(rows, a, lda, list, depth, b, c, ldc);
     case 2:
         return product_rows<2, Listed>(rows, a, lda, list, depth, b, c, ldc);
-#if SPACEVRP_LANES == 16
-    case 3:
-        return product_rows<3, Listed>(rows, a, lda, list, depth, b, c, ldc);
     default:
-        return product_rows<4, Listed>(rows, a, lda, list, depth, b, c, ldc);
-#else
-    default:
-        return;
-#endif
+        if constexpr (VECTORS > 2) {
+            if (vectors == 3)
+                return product_rows<3, Listed>(rows, a, lda, list, depth, b, c, ldc);
+            return product_rows<4, Listed>(rows, a, lda, list, depth, b, c, ldc);
+        }
     }
 }
