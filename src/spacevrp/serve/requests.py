@@ -51,7 +51,7 @@ MEDIA_TYPES = (JSON, OWN, VROOM, ORTOOLS, *TEXTS)
 _READING = ("variant", "rounding", "time_unit", "speed_kmh")
 _SOLVING = tuple(name for name in SolveParams.__dataclass_fields__ if name != "batch_memory")
 _ENVELOPE = ("problem", "content_type", "start", "plan", "job", "time", *_READING, *_SOLVING)
-_FLAGS = {"true": True, "false": False, "1": True, "0": False}
+FLAGS = {"true": True, "false": False, "1": True, "0": False}
 _PREFIX = "spacevrp-"  # of the folders in which texts become files
 _FOLDER = re.compile(rf"[^\s'\"]*{_PREFIX}\w+[/\\]")
 # Warnings are caught for the whole process, so that one request is read at a time.
@@ -90,7 +90,7 @@ def read_request(
         raise Fault(415, f"Content-Type: expected {expected}", field="Content-Type", received=kind)
     told: dict[str, Any] = {key: _plain(value) for key, value in query.items()}
     document: dict[str, Any] | None = None
-    text = _decode(body)
+    text = decode(body)
     if kind not in TEXTS:
         document = parse_json(text)
         if "problem" in document:
@@ -146,7 +146,8 @@ def _without_folder(text: str) -> str:
     return _FOLDER.sub("", text)
 
 
-def _decode(body: bytes) -> str:
+def decode(body: bytes) -> str:
+    """The text that a body is."""
     try:
         return body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -202,7 +203,7 @@ def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...]) -> None:
 def _plain(value: str) -> Any:
     """A value of a query: a number or a flag where it is one."""
     if value in ("true", "false"):
-        return _FLAGS[value]
+        return FLAGS[value]
     for kind in (int, float):
         try:
             number = kind(value)
