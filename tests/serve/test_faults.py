@@ -77,6 +77,7 @@ def test_a_body_that_is_too_large(server: Any, told: bool) -> None:
         (b'{"problem": {"coordinates": [[0, 0], [1, 1]]}, "weights": "/etc"}', 422, "weights"),
         (b'{"problem": "/etc/passwd"}', 422, None),
         (b'{"problem": 3}', 422, "problem"),
+        (b'{"problem": "x", "content_type": [1]}', 422, "content_type"),
     ],
 )
 def test_faults_name_the_field(server: Any, body: bytes, status: int, field: str | None) -> None:

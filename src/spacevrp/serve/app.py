@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.serve import vroom
-from spacevrp.serve.faults import MEDIA_TYPE, Fault, as_fault
+from spacevrp.serve.faults import MEDIA_TYPE, Fault, as_fault, unexpected
 from spacevrp.serve.requests import as_json
 from spacevrp.serve.routes import HELD, ROUTES, answer_json
 from spacevrp.serve.service import Service
@@ -118,8 +118,7 @@ class Guard:
                 await self._refuse(request, error)(scope, receive, sending)
         finally:
             self.service.held_bytes -= scope[HELD]
-        path = scope.get("route")
-        label = getattr(path, "path", "other")
+        label = getattr(scope.get("route"), "path", "other")
         self.service.metrics.count("requests_total", path=label, status=str(status))
         if not label.endswith("/events"):
             spent = time.monotonic() - began
@@ -133,9 +132,7 @@ class Guard:
             fault = Fault(error.status_code, text, headers=headers)
         elif isinstance(error, RequestValidationError):
             told = error.errors()[0]
-            field, received = str(told["loc"][-1]), repr(told["input"])[:42]
-            text = f"{field}: expected {told['msg']}, received {received}"
-            fault = Fault(422, text, field=field, expected=told["msg"], received=received)
+            fault = unexpected(str(told["loc"][-1]), told["msg"], repr(told["input"])[:42])
         elif isinstance(error, SpacevrpError):
             fault = as_fault(error)
         elif isinstance(error, MemoryError):

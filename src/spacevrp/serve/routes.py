@@ -79,10 +79,10 @@ def _read_flag(given: Any) -> bool:
 
 
 Flag = Annotated[bool, BeforeValidator(_read_flag)]
-_told: dict[str, Any] = {"route_class": Operation, "responses": faults(401, 403)}
+_FAULTS = faults(401, 403) | {"default": faults(500)[500]}
 drop_in = APIRouter(tags=["VROOM"], route_class=Operation)
-jobs = APIRouter(prefix="/v1/jobs", tags=["jobs"], **_told)
-unsolved = APIRouter(prefix="/v1", tags=["without solving"], **_told)
+jobs = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=_FAULTS, route_class=Operation)
+unsolved = APIRouter(prefix="/v1", tags=["checks"], responses=_FAULTS, route_class=Operation)
 about = APIRouter(tags=["server"], route_class=Operation)
 
 

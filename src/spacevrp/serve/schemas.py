@@ -71,7 +71,9 @@ class Options(_Model):
     search: bool = _absent(description="Whether the search improves.")
     variant: str = _absent(description="Where it does not follow from the problem.")
     rounding: str = _absent(description="Of distances.")
-    time_unit: Literal["s", "min", "h"] = _absent(description="Of the problem's numbers.")
+    time_unit: Literal["s", "min", "h"] = _absent(
+        description="Of a table of stops, or of VROOM's JSON."
+    )
     speed_kmh: float = _absent(description="Travel as the crow flies, for want of a matrix.")
 
 
