@@ -68,6 +68,9 @@ def test_it_is_an_openapi_document(document: dict[str, Any]) -> None:
     )
     known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     assert references(document) <= known
+    for _, _, operation in operations(document):
+        later = [told.get("headers", {}) for told in operation["responses"].values()]
+        assert any("Retry-After" in told for told in later) == ("429" in operation["responses"])
     assert "HTTPValidationError" not in str(document)  # faults are ours
 
 

@@ -208,12 +208,14 @@ class VroomError(_Model):
 
 
 Answers = dict[int | str, dict[str, Any]]
+_LATER: dict[str, Any] = {"headers": {"Retry-After": {"schema": {"type": "integer"}}}}
 
 
 def faults(*codes: int) -> Answers:
     """Answers that say what is wrong."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Fault"}}}
-    return {code: {"description": HTTPStatus(code).phrase, "content": content} for code in codes}
+    told = {code: {"description": HTTPStatus(code).phrase, "content": content} for code in codes}
+    return {code: _LATER | one if code == 429 else one for code, one in told.items()}
 
 
 def _taking(content: dict[str, Any], answers: Answers) -> dict[str, Any]:
@@ -257,5 +259,8 @@ _JSON_PLAN = {
 TAKES_PLAN = _taking({JSON: _JSON_PLAN}, faults(*_BODY, 404))
 TAKES_VROOM = _taking(
     {JSON: {"schema": {"type": "object"}, "example": VROOM}},
-    {code: {"model": VroomError} for code in (400, 401, 403, 408, 413, 429, 500, 507)},
+    {
+        code: {"model": VroomError} | (_LATER if code == 429 else {})
+        for code in (400, 401, 403, 408, 413, 429, 500, 507)
+    },
 )
