@@ -208,20 +208,21 @@ class VroomError(_Model):
 
 
 Answers = dict[int | str, dict[str, Any]]
-_LATER: dict[str, Any] = {"headers": {"Retry-After": {"schema": {"type": "integer"}}}}
 
 
-def faults(*codes: int) -> Answers:
-    """Answers that say what is wrong."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Fault"}}}
-    told = {code: {"description": HTTPStatus(code).phrase, "content": content} for code in codes}
-    return {code: _LATER | one if code == 429 else one for code, one in told.items()}
+def faults(*codes: int, **told: Any) -> Answers:
+    """Answers that say what is wrong; ``told`` where not as our own faults do."""
+    told = told or {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Fault"}}}}
+    answers: Answers = {code: {"description": HTTPStatus(code).phrase, **told} for code in codes}
+    if 429 in answers:
+        answers[429]["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
+    return answers
 
 
-def _taking(content: dict[str, Any], answers: Answers) -> dict[str, Any]:
+def _taking(content: dict[str, Any], answers: Answers, **more: Any) -> dict[str, Any]:
     """What is told of an operation with a body, which is read by none but the operation itself."""
     body = {"requestBody": {"required": True, "content": content}}
-    return {"openapi_extra": body, "responses": answers}
+    return {"openapi_extra": body | more, "responses": answers}
 
 
 # What may become of every request with a body: the last is a disk that is full.
@@ -240,11 +241,11 @@ TAKES_PROBLEM = _taking(
     | {kind: {"schema": {"type": "string"}, "example": _VRPLIB} for kind in TEXTS}
     | {"text/csv": {"schema": {"type": "string"}, "example": _CSV}, JSON: _JSON_PROBLEM},
     faults(*_BODY, 415),
+    parameters=[
+        {"name": name, "in": "query", "schema": schema}
+        for name, schema in Options.model_json_schema()["properties"].items()
+    ],
 )
-TAKES_PROBLEM["openapi_extra"]["parameters"] = [
-    {"name": name, "in": "query", "schema": schema}
-    for name, schema in Options.model_json_schema()["properties"].items()
-]
 _JSON_PLAN = {
     "schema": {
         "type": "object",
@@ -259,8 +260,5 @@ _JSON_PLAN = {
 TAKES_PLAN = _taking({JSON: _JSON_PLAN}, faults(*_BODY, 404))
 TAKES_VROOM = _taking(
     {JSON: {"schema": {"type": "object"}, "example": VROOM}},
-    {
-        code: {"model": VroomError} | (_LATER if code == 429 else {})
-        for code in (400, 401, 403, 408, 413, 429, 500, 507)
-    },
+    faults(400, 401, 403, 408, 413, 429, 500, 507, model=VroomError),
 )
