@@ -139,7 +139,7 @@ def test_requests_can_be_served() -> None:
 
 @pytest.mark.slow
 def test_a_row_is_measured_and_recorded(tmp_path: Path) -> None:
-    pytest.importorskip("starlette", reason="needs the extra serve")
+    pytest.importorskip("fastapi", reason="needs the extra serve")
     command = ["bench", "serve", "--sizes", "4", "--clients", "2", "--seconds", "1s"]
     command += ["--servers", "spacevrp", "--memory-rows", "1", "-o", str(tmp_path)]
     assert main(command) == 0

@@ -103,7 +103,7 @@ def test_without_the_extra_one_line_says_what_to_install(
     monkeypatch.setattr("spacevrp.cli.serve.find_spec", lambda name: None)
     assert main(["serve"]) == 2
     assert capsys.readouterr().err == (
-        "spacevrp: error: starlette and uvicorn not installed: pip install 'spacevrp[serve]'\n"
+        "spacevrp: error: fastapi and uvicorn not installed: pip install 'spacevrp[serve]'\n"
     )
 
 
@@ -111,10 +111,10 @@ def test_help_does_not_import_the_server(capsys: pytest.CaptureFixture[str]) -> 
     loaded = set(sys.modules)
     assert main(["serve", "--help"]) == 0
     assert "--max-customers" in capsys.readouterr().out
-    assert not {"starlette", "uvicorn", "spacevrp.serve.app"} & (set(sys.modules) - loaded)
+    assert not {"fastapi", "uvicorn", "spacevrp.serve.app"} & (set(sys.modules) - loaded)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("starlette") is None, reason="needs the extra serve")
+@pytest.mark.skipif(importlib.util.find_spec("fastapi") is None, reason="needs the extra serve")
 def test_a_port_that_is_taken_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -40,7 +40,7 @@ def lines_of(text: str) -> list[str]:
 
 
 # What a program needs beyond the package, by a piece of its text.
-NEEDS = {"import pandas": "pandas", ".plot(": "matplotlib", '"serve"': "starlette"}
+NEEDS = {"import pandas": "pandas", ".plot(": "matplotlib", '"serve"': "fastapi"}
 
 
 def test_the_story_is_among_the_pages() -> None:

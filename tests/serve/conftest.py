@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 httpx = pytest.importorskip("httpx", reason="needs the extra dev")
-pytest.importorskip("starlette", reason="needs the extra serve")
+pytest.importorskip("fastapi", reason="needs the extra serve")
 uvicorn = pytest.importorskip("uvicorn", reason="needs the extra serve")
 
 from spacevrp.serve.server import config_of  # noqa: E402

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs the extra serve")
+pytest.importorskip("fastapi", reason="needs the extra serve")
 
 import spacevrp
 from spacevrp.many.remote import ActorLost, RemoteSolver, WorkersLostError

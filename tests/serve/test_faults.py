@@ -77,6 +77,7 @@ def test_a_body_that_is_too_large(server: Any, told: bool) -> None:
         (b'{"problem": {"coordinates": [[0, 0], [1, 1]]}, "weights": "/etc"}', 422, "weights"),
         (b'{"problem": "/etc/passwd"}', 422, None),
         (b'{"problem": 3}', 422, "problem"),
+        (b'{"problem": "x", "content_type": [1]}', 422, "content_type"),
     ],
 )
 def test_faults_name_the_field(server: Any, body: bytes, status: int, field: str | None) -> None:
@@ -339,11 +340,11 @@ def test_a_job_at_which_the_server_ends_again_and_again_is_given_up(
 
 
 def test_slow_clients_are_hung_up_on(serving: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from spacevrp.serve import app
+    from spacevrp.serve import routes
     from spacevrp.serve import server as serve
 
     monkeypatch.setattr(serve, "_HEAD", 0.3)
-    monkeypatch.setattr(app, "_ARRIVAL", 0.3)
+    monkeypatch.setattr(routes, "_ARRIVAL", 0.3)
     server = serving()
     address = ("127.0.0.1", server.port)
     head = b"POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{"
@@ -361,10 +362,10 @@ def test_slow_clients_are_hung_up_on(serving: Any, monkeypatch: pytest.MonkeyPat
 def test_large_bodies_and_problems_at_once_are_refused(
     serving: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spacevrp.serve import app, workers
+    from spacevrp.serve import routes, workers
 
     server = serving(workers=1, max_body=4096)
-    monkeypatch.setattr(app, "_BODIES", 1)
+    monkeypatch.setattr(routes, "_BODIES", 1)
     head = b"POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4096\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.port)) as first:
         first.sendall(head + b" " * 4090)

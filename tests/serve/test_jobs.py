@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from spacevrp.problems.problem import Problem
-from spacevrp.serve.openapi import PROBLEM, ROUTES, VROOM, openapi
+from spacevrp.serve.schemas import PROBLEM, ROUTES, VROOM
 
 from .conftest import CORPUS, FOUR, LONG, LOOP
 
@@ -99,7 +99,6 @@ def test_a_text_next_to_its_options(server: Any) -> None:
 
 def test_every_example_of_the_openapi_document_is_taken(server: Any) -> None:
     document = server.http.get("/openapi.json").json()
-    assert document == json.loads(json.dumps(openapi("unknown", with_token=False)))
     content = document["paths"]["/v1/validate"]["post"]["requestBody"]["content"]
     for kind, told in content.items():
         examples = [told["example"]] if "example" in told else []

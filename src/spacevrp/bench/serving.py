@@ -1,7 +1,7 @@
 """``spacevrp bench serve``: requests a second, how long they take, and the server's memory.
 
 The server is a process of its own, ``POST /`` of ``spacevrp serve`` or pyvroom behind the same
-stack (Starlette on uvicorn); clients are connections that send the next request when they have the
+stack (FastAPI on uvicorn); clients are connections that send the next request when they have the
 answer to the last. Pyvroom keeps Python's lock while it solves, so that threads would wait for each
 other and so would the server: it solves in processes, as many as spacevrp has threads.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import signal
 import socket
 import subprocess
 import sys
@@ -96,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print and record; what is measured is recorded at once."""
-    others = ("starlette", "uvicorn", *(name for name in args.servers if name == "pyvroom"))
+    others = ("fastapi", "uvicorn", *(name for name in args.servers if name == "pyvroom"))
     record: dict[str, Any] = {
         "benchmark": "serve",
         "command": command_line(),
@@ -215,8 +214,8 @@ def _start(server: str, workers: int) -> tuple[subprocess.Popen[bytes], int]:
     options = ["--port", str(port), "--workers", str(workers)]
     command = ["-m", "spacevrp", "serve", "--device", "cpu", *options]
     if server == "pyvroom":
-        call = f"serve_pyvroom({port}, {workers})"
-        command = ["-c", f"from spacevrp.bench.serving import serve_pyvroom; {call}"]
+        command = ["-m", "spacevrp.bench.pyvroom_server"]
+        command += map(str, (port, workers, _EXPLORATION))
     process = subprocess.Popen([sys.executable, *command], stderr=subprocess.DEVNULL)
     for _ in range(600):
         try:
@@ -241,39 +240,3 @@ def _memory(process: int) -> float | None:
     line = next((line for line in text.splitlines() if line.startswith("VmRSS:")), "VmRSS: 0 kB")
     others = [_memory(int(child)) for children in below for child in children.split()]
     return int(line.split()[1]) / 1024 + sum(one for one in others if one is not None)
-
-
-def serve_pyvroom(port: int, workers: int) -> None:
-    """Pyvroom behind the stack of ``spacevrp serve``."""
-    from concurrent.futures import ProcessPoolExecutor
-
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.routing import Route
-
-    async def answer(request: Request) -> Response:
-        body, loop = await request.body(), asyncio.get_running_loop()
-        text = await loop.run_in_executor(pool, _solve_by_pyvroom, body)
-        return Response(text, media_type="application/json")
-
-    app = Starlette(routes=[Route("/", answer, methods=["POST"])])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that the processes end with it
-    with ProcessPoolExecutor(workers) as pool:
-        uvicorn.run(app, port=port, log_level="error", loop="asyncio", http="h11")
-
-
-def _solve_by_pyvroom(body: bytes) -> str:
-    import vroom
-
-    document = json.loads(body)
-    model = vroom.Input()
-    model.set_durations_matrix("car", np.array(document["matrices"]["car"]["durations"], np.uint32))
-    for job in document["jobs"]:
-        model.add_job(vroom.Job(job["id"], job["location_index"], delivery=job["delivery"]))
-    for one in document["vehicles"]:
-        model.add_vehicle(
-            vroom.Vehicle(one["id"], start=0, end=0, capacity=one["capacity"], profile="car")
-        )
-    return json.dumps(model.solve(exploration_level=_EXPLORATION, nb_threads=1).to_dict())

@@ -14,7 +14,7 @@ from spacevrp import __version__
 from spacevrp.arguments import at_least, not_negative, parse_duration
 from spacevrp.problems.errors import SpacevrpError
 
-_NEEDED = ("starlette", "uvicorn")
+_NEEDED = ("fastapi", "uvicorn")
 _TOKEN = "SPACEVRP_TOKEN"
 _HOST = re.compile(r"[a-z0-9.-]+(:\d+)?")
 

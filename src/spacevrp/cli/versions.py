@@ -14,7 +14,7 @@ from spacevrp import __version__, native
 # Packages that change what is computed, by the names they are installed under.
 _PACKAGES = (
     *("numpy", "safetensors", "torch", "triton", "pyvrp", "ortools", "pyvroom", "elkai"),
-    *("starlette", "uvicorn"),
+    *("fastapi", "pydantic", "starlette", "uvicorn"),
 )
 _ABSENT = "not installed"
 

@@ -71,6 +71,12 @@ def as_fault(error: SpacevrpError, field: str | None = None, status: int = 422) 
     return Fault(status, message, **about)
 
 
+def unexpected(field: str, expected: str, received: str, status: int = 422) -> Fault:
+    """A field holds something else than it should."""
+    text = f"{field}: expected {expected}, received {received}"
+    return Fault(status, text, field=field, expected=expected, received=received)
+
+
 def missing(what: str) -> Fault:
     """Nothing of this name is there."""
     return Fault(404, f"{what}: not found")

@@ -28,7 +28,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.sources import recognise
 from spacevrp.search import Stop, improve
-from spacevrp.serve.faults import REQUEST, Fault, as_fault
+from spacevrp.serve.faults import REQUEST, Fault, as_fault, unexpected
 from spacevrp.serve.settings import Settings
 from spacevrp.solver import SolveParams
 from spacevrp.solver.budget import as_seconds
@@ -47,11 +47,12 @@ TEXTS = {
     "text/plain": ".txt",
 }
 MEDIA_TYPES = (JSON, OWN, VROOM, ORTOOLS, *TEXTS)
+_ANY_TYPE = f"one of {', '.join(MEDIA_TYPES)}"
 # How a problem is read, and how it is solved; in the query or next to "problem".
 _READING = ("variant", "rounding", "time_unit", "speed_kmh")
 _SOLVING = tuple(name for name in SolveParams.__dataclass_fields__ if name != "batch_memory")
 _ENVELOPE = ("problem", "content_type", "start", "plan", "job", "time", *_READING, *_SOLVING)
-_FLAGS = {"true": True, "false": False, "1": True, "0": False}
+FLAGS = {"true": True, "false": False, "1": True, "0": False}
 _PREFIX = "spacevrp-"  # of the folders in which texts become files
 _FOLDER = re.compile(rf"[^\s'\"]*{_PREFIX}\w+[/\\]")
 # Warnings are caught for the whole process, so that one request is read at a time.
@@ -86,11 +87,10 @@ def read_request(
     """
     kind = content_type.partition(";")[0].strip().lower() or JSON
     if kind not in MEDIA_TYPES:
-        expected = f"one of {', '.join(MEDIA_TYPES)}"
-        raise Fault(415, f"Content-Type: expected {expected}", field="Content-Type", received=kind)
+        raise unexpected("Content-Type", _ANY_TYPE, repr(kind[:100]), status=415)
     told: dict[str, Any] = {key: _plain(value) for key, value in query.items()}
     document: dict[str, Any] | None = None
-    text = _decode(body)
+    text = decode(body)
     if kind not in TEXTS:
         document = parse_json(text)
         if "problem" in document:
@@ -146,14 +146,13 @@ def _without_folder(text: str) -> str:
     return _FOLDER.sub("", text)
 
 
-def _decode(body: bytes) -> str:
+def decode(body: bytes) -> str:
+    """The text that a body is."""
     try:
         return body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        raise Fault(
-            400, f"body: expected UTF-8 text, received byte {byte:#04x}", field="body"
-        ) from None
+        raise unexpected("body", "UTF-8 text", f"byte {byte:#04x}", status=400) from None
 
 
 def parse_json(text: str) -> dict[str, Any]:
@@ -176,18 +175,14 @@ def _inner(told: dict[str, Any]) -> tuple[dict[str, Any] | None, str, str]:
     kind = told.pop("content_type", None)
     if isinstance(held, dict):
         if kind not in (None, JSON, OWN, VROOM, ORTOOLS):
-            raise Fault(422, f"content_type: expected {JSON} for a table", field="content_type")
+            raise unexpected("content_type", f"{JSON} for a table", show(kind))
         return held, "", kind or JSON
     if isinstance(held, str):
         kind = kind or "text/plain"
-        if kind in TEXTS:
-            return None, held, kind
-        if kind in MEDIA_TYPES:
-            return parse_json(held), "", kind
-        raise Fault(
-            422, f"content_type: expected one of {', '.join(MEDIA_TYPES)}", field="content_type"
-        )
-    raise Fault(422, f"problem: expected a table or a text, received {show(held)}", field="problem")
+        if not isinstance(kind, str) or kind not in MEDIA_TYPES:
+            raise unexpected("content_type", _ANY_TYPE, show(kind))
+        return (None, held, kind) if kind in TEXTS else (parse_json(held), "", kind)
+    raise unexpected("problem", "a table or a text", show(held))
 
 
 def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...]) -> None:
@@ -202,7 +197,7 @@ def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...]) -> None:
 def _plain(value: str) -> Any:
     """A value of a query: a number or a flag where it is one."""
     if value in ("true", "false"):
-        return _FLAGS[value]
+        return FLAGS[value]
     for kind in (int, float):
         try:
             number = kind(value)
@@ -222,7 +217,7 @@ def _read(
     options = {key: told[key] for key in ("variant", "rounding", "time_unit") if key in told}
     for key, value in options.items():
         if not isinstance(value, str):
-            raise Fault(422, f"{key}: expected a text, received {show(value)}", field=key)
+            raise unexpected(key, "a text", show(value))
     if document is not None:
         if kind == VROOM or (kind == JSON and recognise(document) == "vroom"):
             speed = told.get("speed_kmh", settings.speed_kmh)
@@ -240,7 +235,7 @@ def _read(
             except SpacevrpError as error:
                 raise SpacevrpError(_without_folder(str(error))) from error.__cause__
         if not isinstance(read, Problem):
-            raise Fault(422, "body: expected one instance, received several", field="body")
+            raise unexpected("body", "one instance", "several")
         problem = read
     return problem
 
@@ -248,14 +243,8 @@ def _read(
 def check_size(problem: Problem, settings: Settings) -> None:
     """Refuse what is larger than this server solves."""
     if len(problem.customers) > settings.max_customers:
-        raise Fault(
-            413,
-            f"customers: expected at most {settings.max_customers}, "
-            f"received {len(problem.customers)}",
-            field="customers",
-            expected=f"at most {settings.max_customers}",
-            received=str(len(problem.customers)),
-        )
+        most, received = settings.max_customers, str(len(problem.customers))
+        raise unexpected("customers", f"at most {most}", received, status=413)
 
 
 def read_params(told: Mapping[str, Any], settings: Settings) -> tuple[SolveParams, float | None]:
@@ -268,14 +257,7 @@ def read_params(told: Mapping[str, Any], settings: Settings) -> tuple[SolveParam
     except SpacevrpError as error:
         raise as_fault(error) from None
     if time is not None and time > settings.max_time:
-        expected = f"at most {settings.max_time:g} s"
-        raise Fault(
-            422,
-            f"time: expected {expected}, received {time:g} s",
-            field="time",
-            expected=expected,
-            received=f"{time:g} s",
-        )
+        raise unexpected("time", f"at most {settings.max_time:g} s", f"{time:g} s")
     return params, time
 
 
@@ -314,12 +296,10 @@ def _routes(given: Any, problem: Problem, field: str) -> tuple[Any, Any]:
         if isinstance(instances, list) and len(instances) == 1 and isinstance(instances[0], dict):
             held = instances[0]
         if "routes" not in held:
-            raise Fault(
-                422, f"{field}, routes: expected a list, received none", field=f"{field}, routes"
-            )
+            raise unexpected(f"{field}, routes", "a list", "none")
         return routes_from_json(name, field, held["routes"], problem), held.get("vehicles")
     expected = "routes, a plan, or the text of a .sol or CSV file"
-    raise Fault(422, f"{field}: expected {expected}, received {show(given)}", field=field)
+    raise unexpected(field, expected, show(given))
 
 
 def as_json(document: Any) -> bytes:

@@ -15,7 +15,7 @@ from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.plan_documents import plain
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.serve.faults import Fault, missing
+from spacevrp.serve.faults import Fault, missing, unexpected
 from spacevrp.serve.jobs import Job, explain_briefly, new_id
 from spacevrp.serve.metrics import Metrics
 from spacevrp.serve.plans import FORMATS
@@ -179,14 +179,7 @@ class Service:
     def write_plan(self, name: str, kind: str) -> tuple[str, str, str]:
         """The best plan of a job in a format: its text, media type and suffix."""
         if kind not in FORMATS:
-            expected = f"one of {', '.join(FORMATS)}"
-            raise Fault(
-                422,
-                f"format: expected {expected}, received {kind[:40]!r}",
-                field="format",
-                expected=expected,
-                received=kind[:40],
-            )
+            raise unexpected("format", f"one of {', '.join(FORMATS)}", repr(kind[:40]))
         media_type, suffix, write = FORMATS[kind]
         plan = self.plan_of(name)
         try:
@@ -235,7 +228,7 @@ class Service:
         """The referee's verdict on a plan, of a problem in the body or of a job."""
         document = parse_json(body.decode("utf-8", errors="replace"))
         if "plan" not in document:
-            raise Fault(422, "plan: expected a plan, received none", field="plan")
+            raise unexpected("plan", "a plan", "none")
         if "job" in document:
             problem = self.problem_of(str(document["job"]))
             said: tuple[str, ...] = ()

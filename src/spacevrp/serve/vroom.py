@@ -11,12 +11,11 @@ from typing import Any
 
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.conversion import show
-from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.vroom_names import PAIR, name_task
-from spacevrp.serve.faults import Fault
+from spacevrp.serve.faults import Fault, unexpected
 from spacevrp.serve.plans import whole
 from spacevrp.serve.requests import VROOM, Stated, parse_json, repaired, state
 from spacevrp.serve.settings import Settings
@@ -38,7 +37,7 @@ def read_vroom(text: str, settings: Settings) -> tuple[Stated, Solution | None]:
     document = parse_json(text)
     options = document.pop("options", None) or {}
     if not isinstance(options, dict):
-        raise Fault(422, f"options: expected a table, received {show(options)}", field="options")
+        raise unexpected("options", "a table", show(options))
     for key, value in options.items():
         if key not in _OPTIONS:
             raise Fault(422, f"options: unknown key {show(key)}", field="options")
@@ -66,10 +65,10 @@ def _take_steps(document: dict[str, Any]) -> list[list[Any]]:
         steps = vehicle.pop("steps", None) if isinstance(vehicle, dict) else None
         where = f"vehicle {number}, steps"
         if steps is not None and not isinstance(steps, list):
-            raise Fault(422, f"{where}: expected a list, received {show(steps)}", field=where)
+            raise unexpected(where, "a list", show(steps))
         for step in steps or []:
             if not isinstance(step, dict) or "type" not in step:
-                raise Fault(422, f"{where}: expected tables with a type", field=where)
+                raise unexpected(where, "tables with a type", show(step))
             for key in step:
                 if key not in _STEPS or key in _FORCED:
                     what = "not modelled here yet" if key in _FORCED else "unknown"
@@ -101,9 +100,7 @@ def _routes(problem: Problem, document: dict[str, Any], steps: list[list[Any]]) 
                 named = name_task(step["type"], key)
             node = node_of.get(named if named in node_of else key if isinstance(key, int) else None)
             if node is None:
-                raise Fault(
-                    422, f"{where}: expected the id of a job, received {show(key)}", field=where
-                )
+                raise unexpected(where, "the id of a job", show(key))
             nodes.append(node)
         if nodes:
             kind = names.get(vehicle.get("id", number), 0)
@@ -126,12 +123,8 @@ def answer(plan: Solution, arrived: float, began: float) -> dict[str, Any]:
     return document
 
 
-def refusal(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
+def refusal(error: Fault) -> tuple[int, dict[str, Any], dict[str, str]]:
     """Status, body and headers for what VROOM would call an error."""
-    if not isinstance(error, Fault):
-        if isinstance(error, SpacevrpError):
-            return 400, {"code": INPUT, "error": " ".join(str(error).split())}, {}
-        return 500, {"code": INTERNAL, "error": "Internal error"}, {}
     code, status = INPUT, 400
     if error.status == 413:
         code, status = TOO_LARGE, 413
