@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 from spacevrp.many.calls import Event
 from spacevrp.many.engines import MOST_FAILED_STARTS, as_ready
-from spacevrp.many.ray_engine import actor_maker, check_ray, connect, end_actor, first_line
-from spacevrp.many.worker import Ready, WorkerSettings
+from spacevrp.many.ray_engine import check_ray, connect, end_actor, first_line, needs_of
+from spacevrp.many.worker import Ready, Worker, WorkerSettings
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.plan_text import count
@@ -357,7 +357,12 @@ class RayActors:
         self._ray = ray
         self._began = connect(address, (workers or 1) * threads)
         settings = WorkerSettings(SolveParams(), weights=weights, device=device, threads=threads)
-        self._make, room = actor_maker(settings)
+        needs, room = needs_of(settings)
+        # No restarts: an actor that ends is replaced by its caller, who knows what it was at.
+        # Two calls at once: one that works still answers.
+        fixed = {"max_restarts": 0, "max_task_retries": 0, "max_concurrency": 2}
+        actor: Any = ray.remote(**fixed, **needs)(Worker)
+        self._make = lambda: actor.remote(settings)
         self.workers = workers or max(1, room)
         # A core worker that has lost its cluster exits, whatever thread it is asked on.
         self._errors = (ray.exceptions.RayError, ConnectionError, SystemExit)
