@@ -362,7 +362,7 @@ class RayActors:
         # Two calls at once: one that works still answers.
         fixed = {"max_restarts": 0, "max_task_retries": 0, "max_concurrency": 2}
         actor: Any = ray.remote(**fixed, **needs)(Worker)
-        self._make = lambda: actor.remote(settings)
+        self._make: Callable[[], Any] = lambda: actor.remote(settings)
         self.workers = workers or max(1, room)
         # A core worker that has lost its cluster exits, whatever thread it is asked on.
         self._errors = (ray.exceptions.RayError, ConnectionError, SystemExit)
