@@ -125,7 +125,8 @@ class RayEngine:
             raise SpacevrpError(f"workers: an actor failed: {answer}")
         if isinstance(answer, list):
             self._begun.discard(number)
-            return [(self._given.pop(number), answer)]
+            task = self._given.pop(number, None)  # Ray Data may compute again what is there
+            return [] if task is None else [(task, answer)]
         self.device = as_ready(answer).device
         self._begun.add(number)
         return []
