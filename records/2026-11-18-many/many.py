@@ -49,7 +49,7 @@ def workers_of(driver: int) -> list[int]:
     listed, below = processes(), {driver}
     for _ in range(3):  # Ray's are grandchildren
         below |= {pid for pid, parent, _ in listed if parent in below}
-    names = ("ray::Worker", "spawn_main")
+    names = ("ray::MapWorker", "spawn_main")
     return [p for p, _, line in listed if p in below and any(name in line for name in names)]
 
 

@@ -11,10 +11,14 @@ import pytest
 
 import spacevrp
 from spacevrp.many import solve_many
-from spacevrp.many.engines import Task
+from spacevrp.many.engines import as_ready
+from spacevrp.many.worker import Ready
 from spacevrp.problems.errors import SpacevrpError
 
 ray = pytest.importorskip("ray", reason="needs Ray, the extra ray")
+pytest.importorskip("ray.data", reason="needs Ray Data, the extra ray")
+from spacevrp.many.ray_engine import RayEngine  # noqa: E402
+
 pytestmark = pytest.mark.slow
 
 QUICK: dict[str, Any] = {"network": False, "iterations": 20, "device": "cpu"}
@@ -48,25 +52,58 @@ def test_plans_are_those_of_the_other_engine(tmp_path: Path) -> None:
 def test_a_killed_actor_costs_nothing_but_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spacevrp.many.ray_engine import RayEngine
+    begun: list[int] = []
 
-    killed: list[int] = []
-    submit = RayEngine.submit
+    def ready_and_killed(answer: Ready) -> Ready:
+        begun.append(answer.pid)
+        if len(begun) == 1:
+            os.kill(answer.pid, signal.SIGKILL)
+        return as_ready(answer)
 
-    def submit_and_kill(self: RayEngine, task: Task) -> None:
-        submit(self, task)
-        if not killed:
-            (actor,) = [one for one, given in self._busy.values() if given is task]
-            killed.append(ray.get(actor.start.remote()).pid)
-            os.kill(killed[0], signal.SIGKILL)
-
-    monkeypatch.setattr(RayEngine, "submit", submit_and_kill)
-    problems = spacevrp.generate("CVRP", 20, 8)
-    asked = {"device": "cpu", "time": 0.5, "part_size": 4}  # two seconds a part
+    monkeypatch.setattr("spacevrp.many.ray_engine.as_ready", ready_and_killed)
+    problems = spacevrp.generate("CVRP", 20, 3)
+    asked: dict[str, Any] = {
+        "device": "cpu",
+        "time": 5.0,
+        "part_size": 1,
+    }  # a busy machine may be late
     result = solve_many(problems, output=tmp_path / "ray", workers=2, engine="ray", **asked)
-    assert len(killed) == 1
-    assert (result.solved, result.again) == (8, 1)
-    assert [row["index"] for row in result.rows()] == list(range(8))
+    assert (result.solved, result.again, len(begun)) == (3, 1, 4)
+    assert [row["index"] for row in result.rows()] == list(range(3))
+
+
+def test_an_instance_that_ends_its_actor_fails_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ready_and_killed(answer: Ready) -> Ready:
+        os.kill(answer.pid, signal.SIGKILL)
+        return as_ready(answer)
+
+    monkeypatch.setattr("spacevrp.many.ray_engine.as_ready", ready_and_killed)
+    problems = spacevrp.generate("CVRP", 20, 1)
+    result = solve_many(problems, output=tmp_path / "ray", engine="ray", device="cpu", time=9.0)
+    (row,) = result.failures
+    assert row["reason"] == "the process that solved it ended twice: its actor has ended"
+
+
+def test_a_run_that_ctrl_c_ended_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hear, problems = RayEngine._hear, spacevrp.generate("CVRP", 10, 24)
+    asked = {**QUICK, "output": tmp_path / "ray", "workers": 2, "engine": "ray", "part_size": 2}
+    there = tmp_path / "ray" / "part-000000.jsonl"
+
+    def heard_until_ctrl_c(self: RayEngine, number: int, pickled: bytes) -> Any:
+        if there.exists():
+            raise KeyboardInterrupt
+        return hear(self, number, pickled)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RayEngine, "_hear", heard_until_ctrl_c)
+        with pytest.raises(KeyboardInterrupt):
+            solve_many(problems, **asked)
+    written = {path: path.read_bytes() for path in there.parent.glob("part-*")}
+    result = solve_many(problems, **asked)
+    assert (result.solved, result.here) == (24, 24 - 2 * len(written))
+    assert {path: path.read_bytes() for path in written} == written
 
 
 def test_errors_of_actors_are_errors_of_the_run(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,15 @@ import pytest
 
 import spacevrp
 from spacevrp.many import solve_many
-from spacevrp.many.engines import Lost, Roster, Task, _make_worker
+from spacevrp.many.engines import (
+    MOST_FAILED_STARTS,
+    Ended,
+    LocalEngine,
+    Lost,
+    Task,
+    _make_worker,
+    as_ready,
+)
 from spacevrp.many.run import _Run
 from spacevrp.many.sources import gather
 from spacevrp.many.store import Store
@@ -34,24 +43,18 @@ def plans(rows: Any) -> list[tuple[int, Any, Any]]:
     return [(row["index"], row["cost"], row["routes"]) for row in rows]
 
 
-class InProcess(Roster):
+class InProcess:
     """Its worker is in this process: most of a run does not depend on where that is."""
 
-    name = "local"
+    workers, device = 1, ""
 
     def __init__(self, settings: WorkerSettings, workers: int | None, most: int) -> None:
-        super().__init__()
-        self.workers = 1
         self._answer = _make_worker(settings)
-        self._ended = self._answered(self, None, self._answer(None))
 
-    def submit(self, task: Task) -> None:
-        self._idle.pop()
-        self._ended += self._answered(self, task, self._answer(task.items))
-
-    def wait(self) -> list[tuple[Task, list[Row] | Lost]]:
-        ended, self._ended = self._ended, []
-        return ended
+    def solve(self, next_task: Callable[[], Task | None], count: int) -> Iterator[list[Ended]]:
+        self.device = as_ready(self._answer(None)).device
+        while (task := next_task()) is not None:
+            yield [(task, self._answer(task.items))]
 
     def close(self) -> None:
         pass
@@ -226,31 +229,23 @@ def test_weights_that_are_not_there_are_an_error_of_the_run(tmp_path: Path) -> N
 class Failing:
     """Workers that end at instance 3, whenever they meet it, and once at the first task."""
 
-    name, workers, device = "failing", 1, "cpu"
+    workers, device = 1, "cpu"
 
     def __init__(self) -> None:
         self.given: list[tuple[int, ...]] = []
-        self._task: Task | None = None
 
-    @property
-    def idle(self) -> int:
-        return self._task is None
-
-    def submit(self, task: Task) -> None:
-        self._task = task
-        self.given.append(tuple(item.number for item in task.items))
-
-    def wait(self) -> list[tuple[Task, list[Row] | Lost]]:
-        task, self._task = self._task, None
-        assert task is not None
-        numbers = self.given[-1]
-        if 3 in numbers or len(self.given) == 1:
-            return [(task, Lost("it was ended by SIGKILL"))]
-        rows = [
-            {"index": n, "source": "", "status": "solved", "reason": None, "cost": 1.0}
-            for n in numbers
-        ]
-        return [(task, rows)]
+    def solve(self, next_task: Callable[[], Task | None], count: int) -> Iterator[list[Ended]]:
+        while (task := next_task()) is not None:
+            numbers = tuple(item.number for item in task.items)
+            self.given.append(numbers)
+            if 3 in numbers or len(self.given) == 1:
+                yield [(task, Lost("it was ended by SIGKILL"))]
+                continue
+            rows = [
+                {"index": n, "source": "", "status": "solved", "reason": None, "cost": 1.0}
+                for n in numbers
+            ]
+            yield [(task, rows)]
 
     def close(self) -> None:
         pass
@@ -368,17 +363,38 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     assert line.startswith(f"spacevrp: 1: {folder / '1.vrp'}: failed: ")
 
 
-def test_workers_that_do_not_start_leave_the_work_to_others() -> None:
-    from spacevrp.many.engines import MOST_FAILED_STARTS, Roster, Task
+class Silent:
+    """A process that never answers."""
 
-    roster = Roster()
-    for _ in range(MOST_FAILED_STARTS):
-        assert roster._is_replaced(0, "stuck")
-        assert roster._missed(None, "gone") == []
-    assert not roster._is_replaced(1, "stuck")
-    with pytest.raises(SpacevrpError, match="workers: stuck"):
-        roster._is_replaced(0, "stuck")
+    def __init__(self, *given: Any) -> None:
+        self.connection = object()
+
+    def send(self, message: Any) -> None:
+        pass
+
+    end = send
+
+
+def test_workers_that_do_not_start_leave_the_work_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("spacevrp.many.engines.AnsweringProcess", Silent)
+    engine = LocalEngine(WorkerSettings(spacevrp.SolveParams(), device="cpu"), 2, 2)
+
+    def lose(task: Task | None) -> list[Ended]:
+        _, (worker, _) = engine._busy.popitem()
+        return engine._missed(worker, task, "gone")
+
+    for _ in range(MOST_FAILED_STARTS - 1):
+        assert lose(None) == []
+        assert len(engine._busy) == 2
+    assert lose(None) == []
+    assert len(engine._busy) == 1
     # One that was ready shows that they start.
-    ((_, lost),) = roster._missed(Task(0, ()), "gone")
-    assert lost.how == "gone"  # type: ignore[union-attr]
-    assert roster._is_replaced(0, "stuck")
+    ((_, lost),) = lose(Task(0, ()))
+    assert lost == Lost("gone")
+    assert len(engine._busy) == 1
+    for _ in range(MOST_FAILED_STARTS - 1):
+        lose(None)
+    with pytest.raises(SpacevrpError, match="workers: processes do not start: gone"):
+        lose(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from threading import RLock
@@ -48,24 +48,21 @@ class Lost:
     how: str
 
 
-class WorkEngine(Protocol):
-    """Workers that take a task each."""
+Ended = tuple[Task, list[Row] | Lost]
 
-    name: str
+
+class WorkEngine(Protocol):
+    """Workers that solve tasks."""
+
     workers: int
     device: str  # of the workers; empty before the first is ready
 
-    @property
-    def idle(self) -> int:
-        """Workers that wait for a task."""
-        ...
+    def solve(self, next_task: Callable[[], Task | None], count: int) -> Iterator[list[Ended]]:
+        """Solve what ``next_task`` gives, ``count`` tasks as far as is known, until it gives None.
 
-    def submit(self, task: Task) -> None:
-        """Give a task to an idle worker."""
-        ...
-
-    def wait(self) -> list[tuple[Task, list[Row] | Lost]]:
-        """Wait for something to happen; the tasks that have ended, which may be none."""
+        Yields the tasks that have ended, in any order, whenever something happens; that may be
+        none. A task that is lost may be one of those that ``next_task`` gives next, or later.
+        """
         ...
 
     def close(self) -> None:
@@ -89,54 +86,7 @@ def as_ready(answer: Ready | SpacevrpError) -> Ready:
     return answer
 
 
-class Roster:
-    """What both engines know of their workers: who waits for a task, and how many did not start."""
-
-    def __init__(self) -> None:
-        self.device = ""
-        self._failed_starts = 0
-        self._idle: list[Any] = []
-
-    @property
-    def idle(self) -> int:
-        return len(self._idle)
-
-    def _answered(
-        self, worker: Any, task: Task | None, answer: Any
-    ) -> list[tuple[Task, list[Row] | Lost]]:
-        """A worker waits again: its task has ended or, without one, it is ready."""
-        self._idle.append(worker)
-        if task is not None:
-            return [(task, answer)]
-        self.device, self._failed_starts = as_ready(answer).device, 0
-        return []
-
-    def _missed(self, task: Task | None, how: str) -> list[tuple[Task, list[Row] | Lost]]:
-        """A worker has ended, at its task or, without one, before it was ready."""
-        if task is None:
-            self._failed_starts += 1
-            return []
-        self._failed_starts = 0
-        return [(task, Lost(how))]
-
-    def _is_replaced(self, others: int, stuck: str) -> bool:
-        """Whether a worker that has ended gets a successor.
-
-        Where several did not start, the run goes on with the ``others`` that are left.
-
-        Raises
-        ------
-        SpacevrpError
-            There are none.
-        """
-        if self._failed_starts < MOST_FAILED_STARTS:
-            return True
-        if others:
-            return False
-        raise SpacevrpError(f"workers: {stuck}") from None
-
-
-class LocalEngine(Roster):
+class LocalEngine:
     """Processes of this machine: one a GPU, or one a group of cores.
 
     Parameters
@@ -147,16 +97,16 @@ class LocalEngine(Roster):
         More than so many have nothing to do.
     """
 
-    name = "local"
-
     def __init__(self, settings: WorkerSettings, workers: int | None, most: int) -> None:
         gpus = count_gpus() if wants_gpu(settings.device) else 0
         usual = gpus or max(1, cores() // settings.threads)
-        super().__init__()
         self.workers = min(workers or usual, most)
+        self.device = ""
         self._settings = settings
+        self._failed_starts = 0
+        self._idle: list[AnsweringProcess] = []
         # A worker that loads the network has no task.
-        self._busy: dict[Connection, tuple[AnsweringProcess, Task | None, int | None]] = {}
+        self._busy: dict[Connection, tuple[AnsweringProcess, Task | None]] = {}
         self._gpus: dict[AnsweringProcess, int | None] = {}
         try:
             for number in range(self.workers):
@@ -165,31 +115,52 @@ class LocalEngine(Roster):
             self.close()
             raise
 
-    def submit(self, task: Task) -> None:
-        self._ask(self._idle.pop(), task, task.items)
+    def solve(self, next_task: Callable[[], Task | None], count: int) -> Iterator[list[Ended]]:
+        read: Task | None = None  # what comes next is read while the workers are busy
+        while True:
+            read = read or next_task()
+            while read is not None and self._idle:
+                self._ask(self._idle.pop(), read)
+                read = next_task()
+            if read is None and not any(task for _, task in self._busy.values()):
+                return
+            yield self._wait()
 
-    def wait(self) -> list[tuple[Task, list[Row] | Lost]]:
-        ended: list[tuple[Task, list[Row] | Lost]] = []
+    def _wait(self) -> list[Ended]:
+        ended: list[Ended] = []
         for connection in wait(list(self._busy)):
             assert isinstance(connection, Connection)
-            worker, task, gpu = self._busy.pop(connection)
+            worker, task = self._busy.pop(connection)
             try:
                 answer = worker.receive()
             except ProcessEnded as error:
-                stuck = (
-                    f"processes do not start: {error}; a program that starts "
-                    "processes has its work below `if __name__ == '__main__':`"
-                )
-                ended += self._missed(task, str(error))
-                del self._gpus[worker]
-                if self._is_replaced(len(self._busy) + self.idle, stuck):
-                    self._start(gpu)
+                ended += self._missed(worker, task, str(error))
+                continue
+            self._idle.append(worker)
+            if task is None:
+                self.device, self._failed_starts = as_ready(answer).device, 0
             else:
-                ended += self._answered(worker, task, answer)
+                ended.append((task, answer))
         return ended
 
+    def _missed(self, worker: AnsweringProcess, task: Task | None, how: str) -> list[Ended]:
+        """A worker has ended, at its task or, without one, before it was ready.
+
+        Where several did not start, the run goes on with those that are left.
+        """
+        gpu = self._gpus.pop(worker)
+        self._failed_starts = self._failed_starts + 1 if task is None else 0
+        if self._failed_starts < MOST_FAILED_STARTS:
+            self._start(gpu)
+        elif not self._busy and not self._idle:
+            raise SpacevrpError(
+                f"workers: processes do not start: {how}; a program that starts "
+                "processes has its work below `if __name__ == '__main__':`"
+            )
+        return [] if task is None else [(task, Lost(how))]
+
     def close(self) -> None:
-        for worker in [*self._idle, *(worker for worker, _, _ in self._busy.values())]:
+        for worker in [*self._idle, *(worker for worker, _ in self._busy.values())]:
             worker.end()
         self._idle.clear()
         self._busy.clear()
@@ -197,11 +168,11 @@ class LocalEngine(Roster):
     def _start(self, gpu: int | None) -> None:
         worker = AnsweringProcess(_make_worker, replace(self._settings, gpu=gpu))
         self._gpus[worker] = gpu
-        self._ask(worker, None, None)
+        self._ask(worker, None)
 
-    def _ask(self, worker: AnsweringProcess, task: Task | None, message: Any) -> None:
-        worker.send(message)
-        self._busy[worker.connection] = worker, task, self._gpus[worker]
+    def _ask(self, worker: AnsweringProcess, task: Task | None) -> None:
+        worker.send(None if task is None else task.items)
+        self._busy[worker.connection] = worker, task
 
 
 def _make_worker(settings: WorkerSettings) -> Callable[[Sequence[Item] | None], Any]:

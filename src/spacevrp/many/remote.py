@@ -9,12 +9,12 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 from threading import Event as Flag
 from threading import Lock, Thread
-from typing import Any, Protocol
+from typing import Any
 
 from spacevrp.many.calls import Event
 from spacevrp.many.engines import MOST_FAILED_STARTS, as_ready
-from spacevrp.many.ray_engine import actor_maker, check_ray, connect, end_actor, first_line
-from spacevrp.many.worker import Ready, WorkerSettings
+from spacevrp.many.ray_engine import check_ray, connect, end_actor, first_line, needs_of
+from spacevrp.many.worker import Ready, Worker, WorkerSettings
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.plan_text import count
@@ -42,40 +42,6 @@ class WorkersLostError(SpacevrpError):
     """A call lost one actor after another, or there is none to be had."""
 
 
-class Actors(Protocol):
-    """Where actors come from, and how they are asked."""
-
-    workers: int
-
-    def start(self) -> Any:
-        """A new actor, which may take a while to answer.
-
-        Raises
-        ------
-        ActorLost
-            There is no cluster any more.
-        """
-        ...
-
-    def ask(self, actor: Any, method: str, *given: Any, ended: Callable[[], bool]) -> Any:
-        """What a method of :class:`~spacevrp.many.worker.Worker` answers.
-
-        Raises
-        ------
-        ActorLost
-            The actor has ended, or there was no answer when ``ended`` said so.
-        """
-        ...
-
-    def end(self, actor: Any) -> None:
-        """End an actor, whatever it is at."""
-        ...
-
-    def close(self) -> None:
-        """Leave the cluster."""
-        ...
-
-
 class RemoteSolver:
     """Has the method ``run`` of a :class:`Solver`, and lets actors of a cluster do the work.
 
@@ -86,7 +52,7 @@ class RemoteSolver:
     Parameters
     ----------
     actors
-        Such as :class:`RayActors`.
+        Where actors come from, and how they are asked.
 
     Raises
     ------
@@ -94,7 +60,7 @@ class RemoteSolver:
         Not all of the actors could start.
     """
 
-    def __init__(self, actors: Actors) -> None:
+    def __init__(self, actors: RayActors) -> None:
         self._actors = actors
         self.workers = actors.workers
         self._all = [actors.start() for _ in range(self.workers)]
@@ -357,13 +323,18 @@ class RayActors:
         self._ray = ray
         self._began = connect(address, (workers or 1) * threads)
         settings = WorkerSettings(SolveParams(), weights=weights, device=device, threads=threads)
-        self._make, room = actor_maker(settings)
+        needs, room = needs_of(settings)
+        # No restarts: an actor that ends is replaced by its caller, who knows what it was at.
+        # Two calls at once: one that works still answers.
+        fixed = {"max_restarts": 0, "max_task_retries": 0, "max_concurrency": 2}
+        actor: Any = ray.remote(**fixed, **needs)(Worker)
+        self._make: Callable[[], Any] = lambda: actor.remote(settings)
         self.workers = workers or max(1, room)
         # A core worker that has lost its cluster exits, whatever thread it is asked on.
         self._errors = (ray.exceptions.RayError, ConnectionError, SystemExit)
 
     def start(self) -> Any:
-        """See :class:`Actors`."""
+        """A new actor, which may take a while to answer; ActorLost where the cluster is gone."""
         self._check_joined()
         try:
             return self._make()
@@ -371,7 +342,13 @@ class RayActors:
             raise ActorLost(first_line(error)) from None
 
     def ask(self, actor: Any, method: str, *given: Any, ended: Callable[[], bool]) -> Any:
-        """See :class:`Actors`."""
+        """What a method of :class:`~spacevrp.many.worker.Worker` answers.
+
+        Raises
+        ------
+        ActorLost
+            The actor has ended, or there was no answer when ``ended`` said so.
+        """
         try:
             self._check_joined()
             answer = getattr(actor, method).remote(*given)
@@ -391,11 +368,11 @@ class RayActors:
             raise ActorLost("the cluster is gone")
 
     def end(self, actor: Any) -> None:
-        """See :class:`Actors`."""
+        """End an actor, whatever it is at."""
         with suppress(SystemExit):
             end_actor(actor)
 
     def close(self) -> None:
-        """See :class:`Actors`."""
+        """Leave the cluster."""
         if self._began:
             self._ray.shutdown()

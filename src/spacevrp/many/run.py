@@ -238,7 +238,6 @@ class _Run:
                 there = store.read(part) if kept else []
                 self._open[part] = {row["index"]: row for row in there if row["index"] in known}
         self._losses: Counter[tuple[int, ...]] = Counter()
-        self._ready: deque[Task] = deque()
         self.again, self.workers, self.device = 0, 0, ""
 
     def work(self, make_engine: Any, progress: ShowProgress) -> None:
@@ -262,31 +261,22 @@ class _Run:
             self.workers, self.device = engine.workers, engine.device
 
     def _loop(self, engine: WorkEngine, bar: Any) -> None:
-        working, failed = 0, sum(row["status"] != SOLVED for row in self.rows.values())
-        while working or self.left or self._ready:
-            while engine.idle and (task := self._next()) is not None:
-                engine.submit(task)
-                working += 1
-            # Read what comes next while the workers are busy.
-            if not self._ready and (task := self._next()) is not None:
-                self._ready.append(task)
-            started = bool(engine.device)
-            ended = engine.wait()
-            if engine.device and not started:
-                bar.unpause()  # the rate is that of the work, without the start of the workers
-            for task, outcome in ended:
-                working -= 1
-                if isinstance(outcome, Lost):
-                    outcome = self._lost(task, outcome)
-                self._keep(task, outcome)
-                failed += sum(row["status"] != SOLVED for row in outcome)
-                bar.update(len(outcome))
-                if failed:
-                    bar.set_postfix_str(f"{failed} without a plan", refresh=False)
+        failed, started = sum(row["status"] != SOLVED for row in self.rows.values()), False
+        while self.left:
+            for ended in engine.solve(self._next, len(self.left)):
+                if engine.device and not started:
+                    started = True
+                    bar.unpause()  # the rate is that of the work, without the start of the workers
+                for task, outcome in ended:
+                    if isinstance(outcome, Lost):
+                        outcome = self._lost(task, outcome)
+                    self._keep(task, outcome)
+                    failed += sum(row["status"] != SOLVED for row in outcome)
+                    bar.update(len(outcome))
+                    if failed:
+                        bar.set_postfix_str(f"{failed} without a plan", refresh=False)
 
     def _next(self) -> Task | None:
-        if self._ready:
-            return self._ready.popleft()
         if not self.left:
             return None
         part, numbers = self.left.popleft()
