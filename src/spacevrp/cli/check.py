@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,10 +137,7 @@ def _as_record(
             "cost_unit": finding.unit,
             "rounding": name_rounding(problem),
             "feasible": finding.solution.feasible,
-            "violations": [
-                {"code": v.code, "message": v.message, "route": v.route, "node": v.node}
-                for v in finding.solution.violations
-            ],
+            "violations": [asdict(one) for one in finding.solution.violations],
         }
         for problem, finding in zip(problems, findings, strict=False)
     ]

@@ -7,7 +7,7 @@ to serve a customer: in every place of every route there is, and in a route of i
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -152,10 +152,7 @@ class Explanation:
             "served": self.served,
             "unserved": unserved_document(problem, self.unserved),
             "routes": limits_document(problem, self.limits),
-            "violations": [
-                {"code": v.code, "message": v.message, "route": v.route, "node": v.node}
-                for v in self.faults
-            ],
+            "violations": [asdict(fault) for fault in self.faults],
         }
 
 
