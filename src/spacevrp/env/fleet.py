@@ -36,13 +36,11 @@ class Preferences:
 
     def some(self, rows: slice, columns: slice) -> Preferences:
         """Those of some instances (or views) and some of their partial solutions."""
-        values = (self.vehicle, self.nearest, self.stays_out, self.owed_first)
-        return Preferences(*(value[rows, columns] for value in values))
+        return Preferences(*(value[rows, columns] for value in vars(self).values()))
 
     def to(self, device: torch.device | str) -> Preferences:
         """The preferences on another device."""
-        values = (self.vehicle, self.nearest, self.stays_out, self.owed_first)
-        return Preferences(*(value.to(device) for value in values))
+        return Preferences(*(value.to(device) for value in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -345,12 +343,6 @@ def _of_types(values: Tensor, vehicle: Tensor) -> Tensor:
 
 def _choose(where: Tensor, yes: State, no: State) -> State:
     """The fields of one state where (B, P) is true, of the other elsewhere."""
-    return replace(
-        no,
-        current=torch.where(where, yes.current, no.current),
-        origin=torch.where(where, yes.origin, no.origin),
-        used=torch.where(where, yes.used, no.used),
-        clock=torch.where(where, yes.clock, no.clock),
-        length=torch.where(where, yes.length, no.length),
-        backhauled=torch.where(where, yes.backhauled, no.backhauled),
-    )
+    names = ("current", "origin", "used", "clock", "length", "backhauled")
+    chosen = {name: torch.where(where, getattr(yes, name), getattr(no, name)) for name in names}
+    return replace(no, **chosen)
