@@ -126,13 +126,14 @@ def _as_record(
     disagreement: str | None,
     all_right: bool,
 ) -> dict[str, Any]:
+    from spacevrp.problems.plan_documents import plain
     from spacevrp.problems.solution import name_rounding
 
     instances = [
         {
             "variant": problem.variant_name,
-            "cost": _finite(finding.solution.cost),
-            "claimed_cost": _finite(finding.claimed),
+            "cost": plain(finding.solution.cost),
+            "claimed_cost": plain(finding.claimed),
             "cost_agrees": not finding.claim_is_wrong,
             "cost_unit": finding.unit,
             "rounding": name_rounding(problem),
@@ -183,8 +184,3 @@ def _summarise_many(findings: Sequence[_Finding]) -> str:
 
 def _write(cost: float) -> str:
     return f"{cost:.10g}"
-
-
-def _finite(value: float | None) -> float | None:
-    # JSON has no infinity.
-    return value if value is not None and math.isfinite(value) else None

@@ -146,22 +146,19 @@ def roll_out(
     instance = starts.instance
     origins = starts.origins(nodes)
     moves_a_customer = 3 if instance.num_depots > 1 else 2
+    followed = {} if deviations is None else deviations._asdict()
     action, steps, cost, _ = kernels.rollout(
         **arguments_of(instance, starts, tables),
         starts=nodes[None],
         origins=origins[None],
         keys=None if draws is None else draws.keys[None],
         temperature=None if draws is None else draws.temperature,
-        **({} if deviations is None else _of_one_augmentation(deviations)),
+        **{name: array[None] for name, array in followed.items()},
         max_steps=moves_a_customer * instance.size + 1,
         threads=settings.threads,
         look=settings.look,
     )
     return Trajectories(nodes, origins, action[0], steps[0], cost[0])
-
-
-def _of_one_augmentation(deviations: Deviations) -> dict[str, Any]:
-    return {name: array[None] for name, array in deviations._asdict().items()}
 
 
 def arguments_of(instance: Instance, starts: Starts, tables: Tables) -> dict[str, Any]:
