@@ -178,14 +178,8 @@ class FleetEnvironment:
         allowed = allowed & (another | rules.may_finish(batch, trip))
         if self.home.direct:  # the rules for customers have seen to it
             return allowed
-        is_open = at(self.fleet.is_open, state.vehicle)
-        distance = between(batch.distance, trip.current, trip.origin)
-        duration = between(batch.duration, trip.current, trip.origin)
-        limits = self._limits(state.vehicle, 0)
-        in_length = trip.length + distance <= limits.max_length + TOLERANCE
-        in_time = trip.clock + duration <= limits.home_by + TOLERANCE
-        exists = torch.isfinite(distance) & torch.isfinite(duration)
-        return allowed & ((exists & in_length & in_time) | is_open)
+        in_limits = rules.home_in_limits(batch, self._limits(state.vehicle, 0), trip)
+        return allowed & (in_limits | at(self.fleet.is_open, state.vehicle))
 
     def _vehicle_left(self, state: FleetState) -> Tensor:
         """Types of which another vehicle may leave, (B, P, K)."""
