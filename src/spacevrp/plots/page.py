@@ -33,6 +33,7 @@ _TEMPLATE = Path(__file__).with_name("page.html")
 # Hundreds of unserved stops would take minutes to explain; `spacevrp explain` has all reasons.
 _SECONDS_FOR_REASONS = 5.0
 _TITLE, _DATA = "__TITLE__", "__DATA__"
+_OF_LOOK = ("number", "colour", "dashes", "vehicle", "load", "cost")
 
 
 def page(problem: Problem, solution: Solution | None = None) -> str:
@@ -114,12 +115,7 @@ def _routes(solution: Solution, *, timed: bool) -> list[dict[str, Any]]:
             stops.append(_stop(stop, passed, timed=timed))
         routes.append(
             {
-                "number": look.number,
-                "colour": look.colour,
-                "dashes": look.dashes,
-                "vehicle": look.vehicle,
-                "load": look.load,
-                "cost": look.cost,
+                **{name: getattr(look, name) for name in _OF_LOOK},
                 "count": look.stops,
                 "open": route.stops[-1].kind != "end",
                 "stops": stops,
