@@ -20,6 +20,9 @@ from spacevrp.native import network as kernels
 
 Array = np.ndarray[Any, Any]
 
+# Tables that the compiled rollout reads as they are.
+_TABLES = ("embedding", "keyed", "query_first", "query_last", "move_first", "move_last", "clipping")
+
 
 @dataclass(frozen=True)
 class RolloutPlan:
@@ -167,10 +170,7 @@ def arguments_of(instance: Instance, starts: Starts, tables: Tables) -> dict[str
     home_distance, home_duration = starts.home
     node_table, instance_table = pack(instance, tables)
     return {
-        "embedding": tables.embedding,
-        "keyed": tables.keyed,
-        "query_first": tables.query_first,
-        "query_last": tables.query_last,
+        **{name: getattr(tables, name) for name in _TABLES},
         "state_weight": tables.state_weight[None],
         "zscore": None if tables.zscore is None else tables.zscore[None],
         "distance": distance[None],
@@ -180,9 +180,6 @@ def arguments_of(instance: Instance, starts: Starts, tables: Tables) -> dict[str
         "node_table": node_table[None],
         "instance_table": instance_table[None],
         "tolerance": TOLERANCE,
-        "clipping": tables.clipping,
         "direct": starts.direct,
-        "move_first": tables.move_first,
-        "move_last": tables.move_last,
         "move_state": None if tables.move_state is None else tables.move_state[None],
     }
