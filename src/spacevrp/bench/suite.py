@@ -170,16 +170,9 @@ class Run:
     @property
     def subject(self) -> dict[str, Any]:
         """What tells it from all other runs."""
-        return {
-            "suite": self.suite,
-            "class": self.instance.problem_class,
-            "instance": self.instance.name,
-            "solver": self.solver,
-            "limit": self.limit,
-            "seed": self.seed,
-            "device": self.device,
-            "weights": self.weights,
-        }
+        names = ("suite", "solver", "limit", "seed", "device", "weights")
+        of_instance = {"class": self.instance.problem_class, "instance": self.instance.name}
+        return of_instance | {name: getattr(self, name) for name in names}
 
 
 def _runs(suite: Suite, args: argparse.Namespace) -> Iterator[Run]:

@@ -140,10 +140,6 @@ def _make(
 # ------------------------------------------------------------------------------------ kinds of days
 
 
-def _several_depots(draw: Generator, size: int) -> Problem:
-    return _make(draw, size, 3, capacity=60, hours=(1.5, 4))
-
-
 def _skills(draw: Generator, size: int) -> Problem:
     """Two depots with a large and a small type each; a quarter of the stops needs two of them."""
     skilled = draw.random(size) < 0.25
@@ -260,7 +256,7 @@ def _streets(draw: Generator, size: int) -> Problem:
 
 
 KINDS: dict[str, Callable[[Generator, int], Problem]] = {
-    "several depots": _several_depots,
+    "several depots": lambda draw, size: _make(draw, size, 3, capacity=60, hours=(1.5, 4)),
     "skills": _skills,
     "pairs": _pairs,
     "dial-a-ride": _dial_a_ride,

@@ -230,10 +230,6 @@ _MODELLED: Line = {PYVRP: None, "ortools": "10"}
 _STRONGEST: Line = dict.fromkeys(BY_STRENGTH)
 
 
-def _paper_line(name: str) -> Sequence[Line]:
-    return [dict.fromkeys(paper.stand_ins(name))]
-
-
 SUITES: dict[str, Suite] = {
     "pyvrp": _public("PyVRP's collection", "pyvrp/*/*.vrp", lambda path: path.parent.name),
     "vrptw": _public("Solomon and Gehring-Homberger", "vrptw/*[0-9].txt", _solomon_class),
@@ -299,7 +295,7 @@ SUITES: dict[str, Suite] = {
         "Costs by the paper-protocol oracles",
         partial(_generated, _VARIANTS),
         (f"{references.PAPER_SECONDS:g}",),
-        _paper_line,
+        lambda name: [dict.fromkeys(paper.stand_ins(name))],
         count=32,
         keeps=True,
     ),

@@ -22,6 +22,7 @@ import torch
 from spacevrp.arguments import at_least
 from spacevrp.bench.agreement import measure_agreement
 from spacevrp.bench.options import add_options
+from spacevrp.decode.pruned_graph import record, warm_up
 from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.naive import naive_accumulate
@@ -209,23 +210,16 @@ def _captured_pieces(step: TrainStep, shards: Shards) -> list[Piece]:
     """The same parts, each a graph. They share memory, so they must be replayed in this order."""
     kept: dict[str, Any] = {}
     pieces = _eager_pieces(step, shards, kept)
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(_WARM_UP):
-            for piece in pieces:
-                piece()
-    torch.cuda.current_stream().wait_stream(stream)
+
+    def whole() -> None:
+        for piece in pieces:
+            piece()
+
+    warm_up(whole)
     # Nodes of the last backward pass belong to another stream and must not be found again.
     kept.clear()
     pool = torch.cuda.graph_pool_handle()
-    graphs = []
-    for piece in pieces:
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=pool):
-            piece()
-        graphs.append(graph)
-    return [graph.replay for graph in graphs]
+    return [record(piece, pool) for piece in pieces]
 
 
 # ------------------------------------------------------------------------------------ the slow way

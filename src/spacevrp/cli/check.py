@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,21 +126,19 @@ def _as_record(
     disagreement: str | None,
     all_right: bool,
 ) -> dict[str, Any]:
+    from spacevrp.problems.plan_documents import plain
     from spacevrp.problems.solution import name_rounding
 
     instances = [
         {
             "variant": problem.variant_name,
-            "cost": _finite(finding.solution.cost),
-            "claimed_cost": _finite(finding.claimed),
+            "cost": plain(finding.solution.cost),
+            "claimed_cost": plain(finding.claimed),
             "cost_agrees": not finding.claim_is_wrong,
             "cost_unit": finding.unit,
             "rounding": name_rounding(problem),
             "feasible": finding.solution.feasible,
-            "violations": [
-                {"code": v.code, "message": v.message, "route": v.route, "node": v.node}
-                for v in finding.solution.violations
-            ],
+            "violations": [asdict(one) for one in finding.solution.violations],
         }
         for problem, finding in zip(problems, findings, strict=False)
     ]
@@ -186,8 +184,3 @@ def _summarise_many(findings: Sequence[_Finding]) -> str:
 
 def _write(cost: float) -> str:
     return f"{cost:.10g}"
-
-
-def _finite(value: float | None) -> float | None:
-    # JSON has no infinity.
-    return value if value is not None and math.isfinite(value) else None

@@ -10,22 +10,12 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @dataclass(frozen=True)
-class _Option:
-    """One option: its names, what its value may be, and what it is for."""
-
-    names: tuple[str, ...]
-    help: str
-    takes_value: bool
-    choices: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class _Command:
     """A verb: its options, and the words that may come first instead of a file."""
 
     name: str
     help: str
-    options: list[_Option] = field(default_factory=list)
+    options: list[argparse.Action] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
 
 
@@ -63,21 +53,21 @@ def _commands() -> list[_Command]:
             if isinstance(action, argparse._SubParsersAction):
                 command.words.extend(action.choices)
             elif action.option_strings:
-                command.options.append(_read_option(action))
+                command.options.append(action)
             elif action.choices is not None:
                 command.words.extend(map(str, action.choices))
         commands.append(command)
     return commands
 
 
-def _read_option(action: argparse.Action) -> _Option:
-    help_text = (action.help or "").replace("%(default)s", str(action.default))
-    return _Option(
-        tuple(action.option_strings),
-        " ".join(help_text.split()),
-        action.nargs != 0,
-        tuple(map(str, action.choices or ())),
-    )
+def _told(option: argparse.Action) -> str:
+    """What an option is for, in one line."""
+    return " ".join((option.help or "").replace("%(default)s", str(option.default)).split())
+
+
+def _choices(option: argparse.Action) -> str:
+    """What the value of an option may be, with blanks between; nothing where it may be anything."""
+    return " ".join(map(str, option.choices or ()))
 
 
 def _bash(commands: list[_Command]) -> list[str]:
@@ -95,14 +85,12 @@ def _bash(commands: list[_Command]) -> list[str]:
     for command in commands:
         for option in command.options:
             if option.choices:
-                patterns = "|".join(f'"{command.name} {name}"' for name in option.names)
-                words = " ".join(option.choices)
-                lines.append(
-                    f'        {patterns}) COMPREPLY=($(compgen -W "{words}" -- "$word")); return ;;'
-                )
+                patterns = "|".join(f'"{command.name} {name}"' for name in option.option_strings)
+                found = f'COMPREPLY=($(compgen -W "{_choices(option)}" -- "$word"))'
+                lines.append(f"        {patterns}) {found}; return ;;")
     lines += ["    esac", '    case "${COMP_WORDS[1]}" in']
     for command in commands:
-        names = " ".join(name for option in command.options for name in option.names)
+        names = " ".join(name for option in command.options for name in option.option_strings)
         lines.append(f"        {command.name})")
         lines.append(
             f'            [[ "$word" == -* ]] && COMPREPLY=($(compgen -W "{names}" -- "$word"))'
@@ -134,7 +122,9 @@ def _zsh(commands: list[_Command]) -> list[str]:
         '    case "$verb" in',
     ]
     for command in commands:
-        specs = [_zsh_spec(name, option) for option in command.options for name in option.names]
+        specs = [
+            _zsh_spec(name, option) for option in command.options for name in option.option_strings
+        ]
         if command.words:
             specs.append(_quote(f"1: :({' '.join(command.words)})"))
         else:
@@ -144,11 +134,11 @@ def _zsh(commands: list[_Command]) -> list[str]:
     return lines
 
 
-def _zsh_spec(name: str, option: _Option) -> str:
-    told = option.help.replace("[", "(").replace("]", ")").replace(":", "\\:")
+def _zsh_spec(name: str, option: argparse.Action) -> str:
+    told = _told(option).replace("[", "(").replace("]", ")").replace(":", "\\:")
     spec = f"{name}[{told}]"
-    if option.takes_value:
-        spec += f":value:({' '.join(option.choices)})" if option.choices else ":value:_files"
+    if option.nargs != 0:
+        spec += f":value:({_choices(option)})" if option.choices else ":value:_files"
     return _quote(spec)
 
 
@@ -164,12 +154,12 @@ def _fish(commands: list[_Command]) -> list[str]:
         for option in command.options:
             names = [
                 f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
-                for name in option.names
+                for name in option.option_strings
             ]
-            line = f"{here} {' '.join(names)} -d {_quote(option.help)}"
+            line = f"{here} {' '.join(names)} -d {_quote(_told(option))}"
             if option.choices:
-                line += f" -x -a {_quote(' '.join(option.choices))}"
-            elif option.takes_value:
+                line += f" -x -a {_quote(_choices(option))}"
+            elif option.nargs != 0:
                 line += " -r"
             lines.append(line)
     return lines

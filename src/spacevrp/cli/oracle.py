@@ -76,8 +76,9 @@ def run(args: argparse.Namespace) -> int:
     if args.start is not None:
         # An entry without routes stands for an instance that had no plan.
         starts = [plan.routes or None for plan in read_plans(args.start, problems)]
-    if args.output is not None:
-        check_target(args.output, ".json")
+    out = args.output
+    if out is not None:
+        check_target(out, ".json")
     began = time.perf_counter()
     results = solve_many(
         problems,
@@ -86,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         jobs=args.jobs,
         seed=args.seed,
         starts=starts,
-        record=None if args.output is None else _record_path(args.output),
+        record=None if out is None else out.with_name(out.name + _RECORD_SUFFIX),
         progress=not args.quiet,
     )
     text = _render(problems, results, time.perf_counter() - began)
@@ -102,10 +103,6 @@ def run(args: argparse.Namespace) -> int:
             failed = True
             print(f"spacevrp: instance {number}: {result.message}", file=sys.stderr)
     return NOT_SOLVED if failed else SOLVED
-
-
-def _record_path(output: Path) -> Path:
-    return output.with_name(output.name + _RECORD_SUFFIX)
 
 
 # ------------------------------------------------------------------------------------- after work

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spacevrp.cli.instances import name_roundings
 from spacevrp.problems.errors import FormatError, UnsupportedError
@@ -79,7 +79,7 @@ def render(
     """The solutions as text, partial plans among them."""
     from spacevrp.formats import solution_document, solution_json, solution_sol
     from spacevrp.problems.plan_documents import plan_csv
-    from spacevrp.problems.solution import solution_entry
+    from spacevrp.problems.solution import as_json, solution_entry
 
     if chosen == "json":
         names = {problem.variant_name for problem in problems}
@@ -104,13 +104,6 @@ def render(
     if chosen == "gpx":
         return only.to_gpx()
     return as_json(only.to_geojson() if chosen == "geojson" else only.to_vroom())
-
-
-def as_json(document: dict[str, Any]) -> str:
-    """A document with one line for each entry of its longest lists."""
-    import json
-
-    return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
 
 
 def _table(

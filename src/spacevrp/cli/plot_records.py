@@ -68,18 +68,11 @@ def _training(args: argparse.Namespace) -> Draw:
     return partial(plot_training, read_log(args.record))
 
 
-def _gaps(args: argparse.Namespace) -> Draw:
-    from spacevrp.plots.measurements import plot_gaps
+def _gaps(args: argparse.Namespace, picture: str = "plot_gaps") -> Draw:
+    from spacevrp.plots import measurements
     from spacevrp.plots.records import read_gap_rows
 
-    return partial(plot_gaps, read_gap_rows(args.record), args.gap)
-
-
-def _symmetry(args: argparse.Namespace) -> Draw:
-    from spacevrp.plots.measurements import plot_symmetry
-    from spacevrp.plots.records import read_gap_rows
-
-    return partial(plot_symmetry, read_gap_rows(args.record), args.gap)
+    return partial(getattr(measurements, picture), read_gap_rows(args.record), args.gap)
 
 
 def _frontier(args: argparse.Namespace) -> Draw:
@@ -93,5 +86,5 @@ def _frontier(args: argparse.Namespace) -> Draw:
 _GAPS = "unseen.json or another record with such gaps; several are drawn together"
 TRAINING = RecordPlot(_training, "folder of the run")
 GAPS = RecordPlot(_gaps, _GAPS, several=True)
-SYMMETRY = RecordPlot(_symmetry, _GAPS, several=True)
+SYMMETRY = RecordPlot(partial(_gaps, picture="plot_symmetry"), _GAPS, several=True)
 FRONTIER = RecordPlot(_frontier, "frontier.json or starts.json")

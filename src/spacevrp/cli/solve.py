@@ -189,16 +189,9 @@ def _params(args: argparse.Namespace) -> SolveParams:
     from spacevrp.solver import SolveParams
 
     params = SolveParams() if args.params is None else SolveParams.from_toml(args.params)
-    said = {
-        "protocol": args.protocol,
-        "augmentations": args.augment,
-        "start_nodes": args.start_nodes,
-        "num_samples": args.num_samples,
-        "candidates": args.candidates,
-        "policy_heads": args.policy_heads,
-        "search": args.search,
-        "seed": args.seed,
-    }
+    names = ("protocol", "start_nodes", "num_samples", "candidates", "policy_heads", "search")
+    said = {name: getattr(args, name) for name in (*names, "seed")}
+    said["augmentations"] = args.augment
     changes = {name: value for name, value in said.items() if value is not None}
     params = params.changed(**changes, **_settings(args.set))
     if args.time is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spacevrp.arguments import at_least
 from spacevrp.problems.errors import SpacevrpError
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 SOLVED, NOT_SOLVED = 0, 1
 FORMATS = ("jsonl", "parquet")
+# What is handed on as it was said.
+_OPTIONS = (
+    *("output", "workers", "threads", "device", "weights", "time", "format"),
+    *("part_size", "rounding", "time_unit"),
+)
 # Of the instances without a complete plan, stderr names so many; a file names them all.
 _MOST_NAMED = 20
 
@@ -85,22 +90,9 @@ def run(args: argparse.Namespace, params: SolveParams) -> int:
     from spacevrp.many import solve_many
 
     try:
-        result = solve_many(
-            args.file,
-            params,
-            output=args.output,
-            engine=args.engine or "local",
-            workers=args.workers,
-            threads=args.threads,
-            device=args.device,
-            weights=args.weights,
-            time=args.time,
-            format=args.format,
-            part_size=args.part_size,
-            rounding=args.rounding,
-            time_unit=args.time_unit,
-            progress=not args.quiet,
-        )
+        options: dict[str, Any] = {name: getattr(args, name) for name in _OPTIONS}
+        engine = args.engine or "local"
+        result = solve_many(args.file, params, engine=engine, progress=not args.quiet, **options)
     except KeyboardInterrupt:
         print(f"spacevrp: interrupted; the same command goes on in {args.output}", file=sys.stderr)
         raise

@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
         progress=not args.quiet,
         command=[Path(sys.argv[0]).name, *sys.argv[1:]],
     )
-    if not args.quiet and _is_first_process():
+    if not args.quiet and os.environ.get("RANK", "0") == "0":  # the first of several processes
         print(f"{folder}: {_ending(outcome)}, {outcome.step} of {outcome.steps} steps taken")
     return _SIGNALLED + outcome.signal if outcome.reason == "signal" else 0
 
@@ -187,7 +187,3 @@ def _load(source: str) -> tuple[ModelConfig, dict[str, Any]]:
         return stored.model, tensors
     model, _ = load_weights(source)
     return model.config, dict(model.state_dict())
-
-
-def _is_first_process() -> bool:
-    return os.environ.get("RANK", "0") == "0"

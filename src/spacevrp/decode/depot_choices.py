@@ -41,14 +41,7 @@ class DepotChoices:
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """All of them, in the order of the fields."""
-        return (
-            self.step,
-            self.chosen,
-            self.odds,
-            self.customer,
-            self.signals,
-            self.allowed,
-        )
+        return self.step, self.chosen, self.odds, self.customer, self.signals, self.allowed
 
     def part(self, some: slice) -> DepotChoices:
         """A range of the choices."""

@@ -34,16 +34,9 @@ def log_odds(score, node, top, FAST: tl.constexpr):
 
 @triton.jit
 def draw_depot(
-    odds,
-    surest,
-    current,
-    keys,
-    step,
-    likeliest,
-    TEMPERATURE: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    FAST: tl.constexpr,
-):
+    odds, surest, current, keys, step, likeliest,
+    TEMPERATURE: tl.constexpr, BLOCK_K: tl.constexpr, FAST: tl.constexpr,
+):  # fmt: skip
     """A depot (P,) by the odds of each, (P, K), and the chance of the likeliest single move.
 
     ``surest`` (P,) is taken without a key; ``likeliest`` (P,) is the chance of the likeliest

@@ -15,109 +15,37 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from spacevrp.decode import fused_layout as row
 from spacevrp.decode.depot_kernel import draw_depot, drawn, log_odds, store_signals
 from spacevrp.decode.deviation_kernel import other_move
-from spacevrp.decode.fused_layout import (
-    BIG,
-    CLOSING,
-    COMPULSORY,
-    CUSTOMER,
-    DELIVERY,
-    DEMAND,
-    I_BACKHAUL_LAST,
-    I_BOUNDED,
-    I_CAPACITY,
-    I_COMPULSORY,
-    I_CUSTOMERS,
-    I_DEPOTS,
-    I_LIMITED,
-    I_LINEHAULS,
-    I_LOAD_RULE,
-    I_LOAD_TOLERANCE,
-    I_MATCH,
-    I_MAX_LENGTH,
-    I_MAX_ROUTES,
-    I_MIN_PRIZE,
-    I_OPEN,
-    I_ORIENTEERING,
-    I_PENALTY,
-    I_PER_HORIZON,
-    I_PRIZE_COLLECTING,
-    I_READ,
-    I_WINDOWED,
-    OPENING,
-    PAIRED_STEP,
-    PARTNER,
-    PENALTY,
-    PRIZE,
-    SERVICE,
-)
+from spacevrp.decode.fused_layout import BIG
 from spacevrp.decode.move_kernel import F_HOME, F_INSTANCE, FACTS, counted_facts
 from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
 
 
 @triton.jit
 def rollout_kernel(
-    embedding_ptr,
-    keyed_ptr,
-    first_ptr,
-    last_ptr,
-    state_ptr,
-    zscore_ptr,
-    distance_ptr,
-    duration_ptr,
-    node_ptr,
-    instance_ptr,
-    home_ptr,
-    home_ride_ptr,
-    start_ptr,
-    origin_ptr,
-    legal_ptr,
-    keys_ptr,
-    plan_ptr,
-    turn_ptr,
-    rank_ptr,
-    move_first_ptr,
-    move_last_ptr,
-    move_state_ptr,
-    fact_node_ptr,
-    fact_own_ptr,
-    action_ptr,
-    signal_ptr,
-    allowed_ptr,
-    likeliest_ptr,
-    depot_ptr,
-    choice_step_ptr,
-    choice_depot_ptr,
-    choice_odds_ptr,
-    choice_customer_ptr,
-    choice_signal_ptr,
+    # The decoder's tables, the instance, and where the trajectories begin.
+    embedding_ptr, keyed_ptr, first_ptr, last_ptr, state_ptr, zscore_ptr,
+    distance_ptr, duration_ptr, node_ptr, instance_ptr, home_ptr, home_ride_ptr,
+    start_ptr, origin_ptr, legal_ptr, keys_ptr,
+    # Plans that are followed first, and facts of moves.
+    plan_ptr, turn_ptr, rank_ptr,
+    move_first_ptr, move_last_ptr, move_state_ptr, fact_node_ptr, fact_own_ptr,
+    # What is written: moves, choices of depots, and what they come to.
+    action_ptr, signal_ptr, allowed_ptr, likeliest_ptr, depot_ptr,
+    choice_step_ptr, choice_depot_ptr, choice_odds_ptr, choice_customer_ptr, choice_signal_ptr,
     choice_allowed_ptr,
-    cost_ptr,
-    steps_ptr,
-    trajectories,
-    max_steps,
-    nodes,
-    WIDTH: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_P: tl.constexpr,
-    NODE_COUNT: tl.constexpr,
-    INSTANCE_COUNT: tl.constexpr,
-    DEPOTS: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    DEPOT_TEMPERATURE: tl.constexpr,
-    RANKS: tl.constexpr,
-    SIGNALS: tl.constexpr,
-    MOVES: tl.constexpr,
-    TOLERANCE: tl.constexpr,
-    CLIPPING: tl.constexpr,
-    SCALE: tl.constexpr,
-    SAMPLE: tl.constexpr,
-    RECORD: tl.constexpr,
-    SAME_DURATION: tl.constexpr,
-    MISSING_ARCS: tl.constexpr,
-    FAST: tl.constexpr,
-):
+    cost_ptr, steps_ptr,
+    trajectories, max_steps, nodes,
+    WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_P: tl.constexpr,
+    NODE_COUNT: tl.constexpr, INSTANCE_COUNT: tl.constexpr,
+    DEPOTS: tl.constexpr, BLOCK_K: tl.constexpr, DEPOT_TEMPERATURE: tl.constexpr,
+    RANKS: tl.constexpr, SIGNALS: tl.constexpr, MOVES: tl.constexpr,
+    TOLERANCE: tl.constexpr, CLIPPING: tl.constexpr, SCALE: tl.constexpr,
+    SAMPLE: tl.constexpr, RECORD: tl.constexpr, SAME_DURATION: tl.constexpr,
+    MISSING_ARCS: tl.constexpr, FAST: tl.constexpr,
+):  # fmt: skip
     """Decode a tile of trajectories of one instance, from their starts to their ends."""
     b = tl.program_id(0).to(tl.int64)
     p = tl.program_id(1) * BLOCK_P + tl.arange(0, BLOCK_P)  # (P,)
@@ -142,39 +70,39 @@ def rollout_kernel(
     state = state_ptr + b * SIGNALS * WIDTH + dims  # (D,) for the first signal
 
     inst = instance_ptr + b * INSTANCE_COUNT
-    capacity = tl.load(inst + I_CAPACITY)
-    load_slack = tl.load(inst + I_LOAD_TOLERANCE)
+    capacity = tl.load(inst + row.I_CAPACITY)
+    load_slack = tl.load(inst + row.I_LOAD_TOLERANCE)
     # Flags become integers before they are compared: scalars and tiles of truth values then mix.
-    load_rule = tl.load(inst + I_LOAD_RULE).to(tl.int32)
-    max_length = tl.load(inst + I_MAX_LENGTH)
-    windowed = tl.load(inst + I_WINDOWED).to(tl.int32)
-    per_horizon = tl.load(inst + I_PER_HORIZON)
-    customers = tl.load(inst + I_CUSTOMERS)
-    bounded = tl.load(inst + I_BOUNDED).to(tl.int32)
-    min_prize = tl.load(inst + I_MIN_PRIZE)
-    max_routes = tl.load(inst + I_MAX_ROUTES)
-    is_open = tl.load(inst + I_OPEN).to(tl.int32) > 0
-    backhaul_last = tl.load(inst + I_BACKHAUL_LAST).to(tl.int32) > 0
-    depots = tl.load(inst + I_DEPOTS).to(tl.int32)
+    load_rule = tl.load(inst + row.I_LOAD_RULE).to(tl.int32)
+    max_length = tl.load(inst + row.I_MAX_LENGTH)
+    windowed = tl.load(inst + row.I_WINDOWED).to(tl.int32)
+    per_horizon = tl.load(inst + row.I_PER_HORIZON)
+    customers = tl.load(inst + row.I_CUSTOMERS)
+    bounded = tl.load(inst + row.I_BOUNDED).to(tl.int32)
+    min_prize = tl.load(inst + row.I_MIN_PRIZE)
+    max_routes = tl.load(inst + row.I_MAX_ROUTES)
+    is_open = tl.load(inst + row.I_OPEN).to(tl.int32) > 0
+    backhaul_last = tl.load(inst + row.I_BACKHAUL_LAST).to(tl.int32) > 0
+    depots = tl.load(inst + row.I_DEPOTS).to(tl.int32)
     has_depot = depots > 0
-    orienteering = tl.load(inst + I_ORIENTEERING).to(tl.int32) > 0
-    prize_collecting = tl.load(inst + I_PRIZE_COLLECTING).to(tl.int32) > 0
-    read_weight = tl.load(inst + I_READ)
-    match_weight = tl.load(inst + I_MATCH)
+    orienteering = tl.load(inst + row.I_ORIENTEERING).to(tl.int32) > 0
+    prize_collecting = tl.load(inst + row.I_PRIZE_COLLECTING).to(tl.int32) > 0
+    read_weight = tl.load(inst + row.I_READ)
+    match_weight = tl.load(inst + row.I_MATCH)
     is_single = load_rule == 0
     is_paper = load_rule == 1
     is_separate = load_rule == 2
     is_paired = load_rule == 3
     free_return = is_open | (has_depot == 0)
-    limited = tl.load(inst + I_LIMITED).to(tl.int32) > 0
+    limited = tl.load(inst + row.I_LIMITED).to(tl.int32) > 0
 
     node = node_ptr + b * NODE_COUNT * BLOCK_N
     home = home_ptr + b * DEPOTS * BLOCK_N
     home_ride = home_ride_ptr + b * DEPOTS * BLOCK_N
     # What belongs to a node is read where it is needed: held across the loop, it would take the
     # registers that the products need.
-    customer = tl.load(node + CUSTOMER * BLOCK_N + cols)
-    delivery = tl.load(node + DELIVERY * BLOCK_N + cols)
+    customer = tl.load(node + row.CUSTOMER * BLOCK_N + cols)
+    delivery = tl.load(node + row.DELIVERY * BLOCK_N + cols)
 
     # Closed at the start: whatever is no customer, and deliveries before their pickup.
     at_first = tl.where((customer > 0) & (delivery == 0), 0.0, BIG)
@@ -190,12 +118,12 @@ def rollout_kernel(
     query_first = tl.load(first_ptr + queries + origin[:, None] * WIDTH)  # (P, D)
     current = origin
     left = zero + customers
-    owed = zero + tl.load(inst + I_COMPULSORY)
-    linehauls = zero + tl.load(inst + I_LINEHAULS)
-    skipped = zero + tl.load(inst + I_PENALTY)
+    owed = zero + tl.load(inst + row.I_COMPULSORY)
+    linehauls = zero + tl.load(inst + row.I_LINEHAULS)
+    skipped = zero + tl.load(inst + row.I_PENALTY)
     used = tl.where(is_paper & limited & (linehauls == 0), capacity, zero)
     credit = zero
-    clock = tl.load(node + OPENING * BLOCK_N + origin)
+    clock = tl.load(node + row.OPENING * BLOCK_N + origin)
     length = zero
     collected = zero
     pending = zero
@@ -247,7 +175,7 @@ def rollout_kernel(
         free = (from_depot & to_depot) | (is_open & to_depot) | stays | (active == 0)
         travelled += tl.where(free, 0.0, leg)
 
-        load = tl.load(at_node + DEMAND * BLOCK_N)
+        load = tl.load(at_node + row.DEMAND * BLOCK_N)
         above = used + load
         gathered = credit + tl.maximum(-load, 0.0)
         mixed = tl.where(load > 0, above, tl.maximum(used, gathered))
@@ -257,19 +185,19 @@ def rollout_kernel(
         next_credit = tl.where(
             is_single, tl.maximum(credit - load, 0.0), tl.where(is_separate, gathered, credit)
         )
-        opens = tl.load(at_node + OPENING * BLOCK_N)
+        opens = tl.load(at_node + row.OPENING * BLOCK_N)
         ready = tl.maximum(clock + ride, opens)
-        ready += tl.load(at_node + SERVICE * BLOCK_N)
-        pair_step = tl.load(at_node + PAIRED_STEP * BLOCK_N)  # 1 pickup, -1 delivery, 0 neither
-        partner = tl.load(at_node + PARTNER * BLOCK_N).to(tl.int32)
+        ready += tl.load(at_node + row.SERVICE * BLOCK_N)
+        pair_step = tl.load(at_node + row.PAIRED_STEP * BLOCK_N)  # 1 pickup, -1 delivery, 0 neither
+        partner = tl.load(at_node + row.PARTNER * BLOCK_N).to(tl.int32)
 
         used = tl.where(serves, next_used, used)
         credit = tl.where(serves, next_credit, credit)
         clock = tl.where(serves, ready, clock)
         length = tl.where(serves, length + leg, length)
-        collected += tl.where(serves, tl.load(at_node + PRIZE * BLOCK_N), 0.0)
-        skipped -= tl.where(serves, tl.load(at_node + PENALTY * BLOCK_N), 0.0)
-        owed -= tl.where(serves, tl.load(at_node + COMPULSORY * BLOCK_N), 0.0)
+        collected += tl.where(serves, tl.load(at_node + row.PRIZE * BLOCK_N), 0.0)
+        skipped -= tl.where(serves, tl.load(at_node + row.PENALTY * BLOCK_N), 0.0)
+        owed -= tl.where(serves, tl.load(at_node + row.COMPULSORY * BLOCK_N), 0.0)
         left -= tl.where(serves, 1.0, 0.0)
         linehauls -= tl.where(serves & (load > 0), 1.0, 0.0)
         pending += tl.where(serves, pair_step, 0.0)
@@ -330,7 +258,7 @@ def rollout_kernel(
             asked = tl.where(asked >= depots, asked - depots, asked)
             here = tl.where(looks, asked, current)
             base = tl.where(looks, asked, origin)
-            ready_at = tl.where(looks, tl.load(node + OPENING * BLOCK_N + here), clock)
+            ready_at = tl.where(looks, tl.load(node + row.OPENING * BLOCK_N + here), clock)
             decides = (looks == 0) | (compared + 1 >= depots)
             recorded = exists & (done == 0) & decides & (steps < max_steps)
         else:
@@ -359,7 +287,7 @@ def rollout_kernel(
         excess = closed + tl.where(vehicle, 0.0, BIG)[:, None]
         # Rules that an instance does not need are skipped as a whole.
         if limited:
-            goods = tl.load(node + DEMAND * BLOCK_N + cols)[None, :]
+            goods = tl.load(node + row.DEMAND * BLOCK_N + cols)[None, :]
             above_n = used[:, None] + goods
             if load_rule == 0:
                 below = tl.maximum(credit[:, None] - goods, 0.0)
@@ -375,10 +303,10 @@ def rollout_kernel(
                 barred = tl.where(backhauled > 0, BIG, 0.0)
                 excess = tl.maximum(excess, tl.where(goods > 0, barred[:, None], 0.0))
         if windowed > 0:
-            opening = tl.load(node + OPENING * BLOCK_N + cols)
-            closing = tl.load(node + CLOSING * BLOCK_N + cols)
-            service = tl.load(node + SERVICE * BLOCK_N + cols)
-            home_by = tl.load(node + CLOSING * BLOCK_N + base) + TOLERANCE
+            opening = tl.load(node + row.OPENING * BLOCK_N + cols)
+            closing = tl.load(node + row.CLOSING * BLOCK_N + cols)
+            service = tl.load(node + row.SERVICE * BLOCK_N + cols)
+            home_by = tl.load(node + row.CLOSING * BLOCK_N + base) + TOLERANCE
             home_by = tl.where(free_return, float("inf"), home_by)
             rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
             arrival = ready_at[:, None] + rides
@@ -417,8 +345,7 @@ def rollout_kernel(
         # Legal moves weigh more than nothing: the weights tell them from illegal ones.
         weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
         if RECORD:
-            told = signal_ptr + history * SIGNALS
-            store_signals(told, signals, recorded, SIGNALS)
+            store_signals(signal_ptr + history * SIGNALS, signals, recorded, SIGNALS)
             if DEPOTS == 1:
                 tl.store(
                     allowed_ptr + history[:, None] * nodes + cols[None, :],
@@ -448,22 +375,17 @@ def rollout_kernel(
             match += counted_facts(
                 move_first_ptr + (b * nodes + base) * FACTS,
                 move_last_ptr + (b * nodes + here) * FACTS,
-                move_state_ptr + b * SIGNALS * FACTS,
-                signals,
-                fact,
-                fact_own_ptr + b * F_INSTANCE,
-                fact + ways,
-                fact + ways + DEPOTS * BLOCK_N,
-                distance_ptr + rows,
-                duration_ptr + rows,
-                real,
-                BLOCK_P,
-                BLOCK_N,
-            )
+                move_state_ptr + b * SIGNALS * FACTS, signals, fact, fact_own_ptr + b * F_INSTANCE,
+                fact + ways, fact + ways + DEPOTS * BLOCK_N, distance_ptr + rows,
+                duration_ptr + rows, real, BLOCK_P, BLOCK_N,
+            )  # fmt: skip
         score = CLIPPING * tanh(match, FAST)
         score = tl.where(legal, score, -BIG)
 
         # ------------------------------------------------------------------- choice
+        number = zero_i + t
+        if DEPOTS > 1:
+            number = steps
         likeliest_node = tl.argmax(score, axis=1)
         # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
         if SAMPLE or RECORD:
@@ -475,10 +397,7 @@ def rollout_kernel(
                 tl.store(likeliest_ptr + history, chance_of_top, mask=recorded)
         if SAMPLE:
             total = tl.cumsum(chance, axis=1)
-            if DEPOTS > 1:
-                level = tl.maximum(drawn(keys, steps), 1e-7) * everything
-            else:
-                level = tl.maximum(drawn(keys, t), 1e-7) * everything
+            level = tl.maximum(drawn(keys, number), 1e-7) * everything
             # The last legal node whose share begins below the level, whatever the rounding.
             before = legal & (total - chance < level[:, None])
             pick = tl.max(tl.where(before, cols[None, :], 0), axis=1)
@@ -486,10 +405,6 @@ def rollout_kernel(
         else:
             pick = likeliest_node
         if RANKS > 0:
-            if DEPOTS > 1:
-                number = steps
-            else:
-                number = zero_i + t
             planned = tl.load(
                 plan_ptr + (b * max_steps + number) * trajectories + p,
                 mask=exists & (number < max_steps),
@@ -517,16 +432,9 @@ def rollout_kernel(
                 asked_now = asks[:, None] & (depot_cols == here[:, None])
                 odds = tl.where(asked_now, own_odds[:, None], odds)
                 chosen_depot, chance_of_move = draw_depot(
-                    odds,
-                    best_depot,
-                    current,
-                    keys,
-                    steps,
-                    tl.where(idle, 0.0, chance_of_top),
-                    DEPOT_TEMPERATURE,
-                    BLOCK_K,
-                    FAST,
-                )
+                    odds, best_depot, current, keys, steps, tl.where(idle, 0.0, chance_of_top),
+                    DEPOT_TEMPERATURE, BLOCK_K, FAST,
+                )  # fmt: skip
                 # One choice before two moves: between two there is always a customer.
                 choice_number = b * choices + steps // 2
                 of_depot = (choice_number * DEPOTS + here) * trajectories + p

@@ -142,49 +142,21 @@ def _gradients_of(
         tables.state_weight.detach().float().contiguous(),
         tables.zscore.float().contiguous(),
         weights.detach(),
-        these.first,
-        these.current,
-        these.action,
-        these.signals,
-        these.allowed,
-        these.coefficient,
-        chosen,
-        number,
-        *moves,
-        weight,
-        sums,
-        match,
-        context,
-        query,
-        scalars,
-        rows,
-        nodes,
-        BLOCK_R=launch.block,
-        SIGNALS=tables.num_signals,
-        MOVES=tables.move_first is not None,
-        DEPOTS=depots,
-        ODDS=these.odds,
-        CLIPPING=tables.clipping,
-        SCALE=1.0 / math.sqrt(width),
+        these.first, these.current, these.action, these.signals, these.allowed, these.coefficient,
+        chosen, number, *moves,
+        weight, sums, match, context, query, scalars, rows, nodes,
+        BLOCK_R=launch.block, SIGNALS=tables.num_signals, MOVES=tables.move_first is not None,
+        DEPOTS=depots, ODDS=these.odds, CLIPPING=tables.clipping, SCALE=1.0 / math.sqrt(width),
         FAST=device.type == "cuda",
         num_stages=1,  # nothing is fetched ahead: the registers are all taken
         **tile,
-    )
+    )  # fmt: skip
 
     def product(left: Tensor, right: Tensor) -> Tensor:
         out = zeros(nodes, right.shape[2])
-        grid = (size, right.shape[2] // width)
-        product_kernel[grid](
-            left,
-            right,
-            number,
-            out,
-            rows,
-            nodes,
-            right.shape[2],
-            BLOCK_R=_MULTIPLIED_AT_ONCE,
-            **tile,
-        )
+        columns = right.shape[2]
+        given = (left, right, number, out, rows, nodes, columns)
+        product_kernel[size, columns // width](*given, BLOCK_R=_MULTIPLIED_AT_ONCE, **tile)
         return out
 
     def scatter(rows_of_decisions: Tensor) -> Tensor:
@@ -192,45 +164,23 @@ def _gradients_of(
         columns = rows_of_decisions.shape[2]
         out = zeros(3, nodes, columns)
         scatter_kernel[(size, 3)](
-            rows_of_decisions,
-            these.signals,
-            these.first,
-            these.current,
-            chosen,
-            number,
-            out,
-            rows,
-            nodes,
-            WIDTH=columns,
-            BLOCK_N=block_nodes,
-            BLOCK_R=_MULTIPLIED_AT_ONCE,
-            SIGNALS=tables.num_signals,
-            num_warps=launch.num_warps,
-        )
+            rows_of_decisions, these.signals, these.first, these.current, chosen, number,
+            out, rows, nodes,
+            WIDTH=columns, BLOCK_N=block_nodes, BLOCK_R=_MULTIPLIED_AT_ONCE,
+            SIGNALS=tables.num_signals, num_warps=launch.num_warps,
+        )  # fmt: skip
         return out
 
     found = {}
     if tables.move_first is not None:
         of_facts = scratch(GRADIENT_COLUMNS.value)
         fact_gradient_kernel[(size, launch.splits)](
-            match,
-            these.signals,
-            these.first,
-            these.current,
-            chosen,
-            number,
-            *moves[3:],
-            of_facts,
-            rows,
-            nodes,
-            NODE_COUNT=moves[3].shape[1],
-            BLOCK_N=block_nodes,
-            BLOCK_R=_MULTIPLIED_AT_ONCE,
-            SIGNALS=tables.num_signals,
-            DEPOTS=depots,
-            SCALE=1.0 / math.sqrt(width),
+            match, these.signals, these.first, these.current, chosen, number, *moves[3:],
+            of_facts, rows, nodes,
+            NODE_COUNT=moves[3].shape[1], BLOCK_N=block_nodes, BLOCK_R=_MULTIPLIED_AT_ONCE,
+            SIGNALS=tables.num_signals, DEPOTS=depots, SCALE=1.0 / math.sqrt(width),
             num_warps=launch.num_warps,
-        )
+        )  # fmt: skip
         facts_of = scatter(of_facts)[..., : tables.move_first.shape[2]]
         found = {
             "move_first": facts_of[:, 0],

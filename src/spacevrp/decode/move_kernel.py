@@ -52,20 +52,9 @@ def share(values):
 
 @triton.jit
 def counted_facts(
-    first,
-    last,
-    state,
-    signals,
-    node,
-    own,
-    homes,
-    far,
-    distances,
-    durations,
-    real,
-    BLOCK_P: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-):
+    first, last, state, signals, node, own, homes, far, distances, durations, real,
+    BLOCK_P: tl.constexpr, BLOCK_N: tl.constexpr,
+):  # fmt: skip
     """What the facts of all moves add to their scores, (P, N).
 
     The seven signals are (P,). The others are pointers: to the rows of weights (P,), to the tables
@@ -101,26 +90,11 @@ def counted_facts(
 
 @triton.jit
 def fact_gradient_kernel(
-    match_ptr,
-    signal_ptr,
-    node_first_ptr,
-    node_current_ptr,
-    chosen_ptr,
-    number_ptr,
-    node_ptr,
-    own_ptr,
-    distance_ptr,
-    duration_ptr,
-    out_ptr,
-    total,
-    nodes,
-    NODE_COUNT: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_R: tl.constexpr,
-    SIGNALS: tl.constexpr,
-    DEPOTS: tl.constexpr,
-    SCALE: tl.constexpr,
-):
+    match_ptr, signal_ptr, node_first_ptr, node_current_ptr, chosen_ptr, number_ptr,
+    node_ptr, own_ptr, distance_ptr, duration_ptr, out_ptr, total, nodes,
+    NODE_COUNT: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr,
+    SIGNALS: tl.constexpr, DEPOTS: tl.constexpr, SCALE: tl.constexpr,
+):  # fmt: skip
     """Gradients with respect to the weights of facts, of some tiles of the listed decisions.
 
     ``match`` is the gradient with respect to scores, times ``SCALE``, as the replay left it.

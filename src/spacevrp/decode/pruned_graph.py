@@ -71,15 +71,25 @@ def walk_for(device: torch.device) -> type[Walk]:
     return GraphedWalk if device.type == "cuda" else Walk
 
 
-def capture(work: Callable[[], None]) -> Callable[[], None]:
-    """Work on the current CUDA device as a graph, and what replays it."""
+def capture(work: Callable[[], None], pool: Any = None) -> Callable[[], None]:
+    """Work on the current CUDA device as a graph, and what replays it; see ``record``."""
+    warm_up(work)
+    return record(work, pool)
+
+
+def warm_up(work: Callable[[], None]) -> None:
+    """Take work some times beside the current stream, so that all is compiled and allocated."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         for _ in range(_WARM_UPS):
             work()
     torch.cuda.current_stream().wait_stream(side)
+
+
+def record(work: Callable[[], None], pool: Any = None) -> Callable[[], None]:
+    """What replays work that is warm; its memory is of the ``pool``, where one is given."""
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, pool=pool):
         work()
     return graph.replay

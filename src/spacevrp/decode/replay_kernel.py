@@ -35,47 +35,20 @@ def list_kernel(coefficient_ptr, chosen_ptr, number_ptr, total, BLOCK: tl.conste
 
 @triton.jit
 def replay_kernel(
-    embedding_ptr,
-    keyed_ptr,
-    first_ptr,
-    last_ptr,
-    state_ptr,
-    zscore_ptr,
-    weights_ptr,
-    node_first_ptr,
-    node_current_ptr,
-    action_ptr,
-    signal_ptr,
-    allowed_ptr,
-    coefficient_ptr,
-    chosen_ptr,
-    number_ptr,
-    move_first_ptr,
-    move_last_ptr,
-    move_state_ptr,
-    fact_node_ptr,
-    fact_own_ptr,
-    distance_ptr,
-    duration_ptr,
-    out_weight_ptr,
-    out_sums_ptr,
-    out_match_ptr,
-    out_context_ptr,
-    out_query_ptr,
-    out_scalars_ptr,
-    total,
-    nodes,
-    WIDTH: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_R: tl.constexpr,
-    SIGNALS: tl.constexpr,
-    MOVES: tl.constexpr,
-    DEPOTS: tl.constexpr,
-    ODDS: tl.constexpr,
-    CLIPPING: tl.constexpr,
-    SCALE: tl.constexpr,
-    FAST: tl.constexpr,
-):
+    # The decoder's tables, and the decisions.
+    embedding_ptr, keyed_ptr, first_ptr, last_ptr, state_ptr, zscore_ptr, weights_ptr,
+    node_first_ptr, node_current_ptr, action_ptr, signal_ptr, allowed_ptr, coefficient_ptr,
+    chosen_ptr, number_ptr,
+    # Facts of moves.
+    move_first_ptr, move_last_ptr, move_state_ptr, fact_node_ptr, fact_own_ptr,
+    distance_ptr, duration_ptr,
+    # Factors of the gradients.
+    out_weight_ptr, out_sums_ptr, out_match_ptr, out_context_ptr, out_query_ptr, out_scalars_ptr,
+    total, nodes,
+    WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr,
+    SIGNALS: tl.constexpr, MOVES: tl.constexpr, DEPOTS: tl.constexpr, ODDS: tl.constexpr,
+    CLIPPING: tl.constexpr, SCALE: tl.constexpr, FAST: tl.constexpr,
+):  # fmt: skip
     """Gradients of some tiles of the listed decisions of one instance."""
     b = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK_N)
@@ -153,29 +126,19 @@ def replay_kernel(
                 # Without depots, whose routes begin anywhere, all rows are 0.
                 ways = ways + tl.minimum(first, DEPOTS - 1)[:, None] * BLOCK_N
             rows = b * nodes * nodes + current[:, None] * nodes + cols[None, :]
+            signals = (
+                tl.load(told, mask=valid, other=0.0), tl.load(told + 1, mask=valid, other=0.0),
+                tl.load(told + 2, mask=valid, other=0.0), tl.load(told + 3, mask=valid, other=0.0),
+                tl.load(told + 4, mask=valid, other=0.0), tl.load(told + 5, mask=valid, other=0.0),
+                tl.load(told + 6, mask=valid, other=0.0),
+            )  # fmt: skip
             match += counted_facts(
                 move_first_ptr + (b * nodes + first) * FACTS,
                 move_last_ptr + (b * nodes + current) * FACTS,
-                move_state_ptr + b * SIGNALS * FACTS,
-                (
-                    tl.load(told, mask=valid, other=0.0),
-                    tl.load(told + 1, mask=valid, other=0.0),
-                    tl.load(told + 2, mask=valid, other=0.0),
-                    tl.load(told + 3, mask=valid, other=0.0),
-                    tl.load(told + 4, mask=valid, other=0.0),
-                    tl.load(told + 5, mask=valid, other=0.0),
-                    tl.load(told + 6, mask=valid, other=0.0),
-                ),
-                fact,
-                fact_own_ptr + b * F_INSTANCE,
-                fact + ways,
-                fact + ways + DEPOTS * BLOCK_N,
-                distance_ptr + rows,
-                duration_ptr + rows,
-                real,
-                BLOCK_R,
-                BLOCK_N,
-            )
+                move_state_ptr + b * SIGNALS * FACTS, signals, fact, fact_own_ptr + b * F_INSTANCE,
+                fact + ways, fact + ways + DEPOTS * BLOCK_N, distance_ptr + rows,
+                duration_ptr + rows, real, BLOCK_R, BLOCK_N,
+            )  # fmt: skip
         bent = tanh(match, FAST)
         legal = weight > 0
         score = tl.where(legal, CLIPPING * bent, -BIG)
@@ -212,17 +175,9 @@ def replay_kernel(
 
 @triton.jit
 def product_kernel(
-    left_ptr,
-    right_ptr,
-    number_ptr,
-    out_ptr,
-    rows,
-    nodes,
-    columns,
-    WIDTH: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_R: tl.constexpr,
-):
+    left_ptr, right_ptr, number_ptr, out_ptr, rows, nodes, columns,
+    WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr,
+):  # fmt: skip
     """``left^T right`` over the listed decisions of one instance, for some of right's columns."""
     b = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK_N)
@@ -242,20 +197,10 @@ def product_kernel(
 
 @triton.jit
 def scatter_kernel(
-    query_ptr,
-    signal_ptr,
-    node_first_ptr,
-    node_current_ptr,
-    chosen_ptr,
-    number_ptr,
-    out_ptr,
-    total,
-    nodes,
-    WIDTH: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_R: tl.constexpr,
-    SIGNALS: tl.constexpr,
-):
+    query_ptr, signal_ptr, node_first_ptr, node_current_ptr, chosen_ptr, number_ptr, out_ptr,
+    total, nodes,
+    WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr, SIGNALS: tl.constexpr,
+):  # fmt: skip
     """Sum the rows of ``query`` by the node the route began at (program 0), or the vehicle was at.
 
     As a product with one-hot rows. Program 2 weighs them by each signal instead.

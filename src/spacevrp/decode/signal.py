@@ -18,16 +18,11 @@ def problem_signals(batch: Batch, state: State, count: int) -> Tensor:
     is left of the length limit; whether the route has taken goods on board; the share of pairs on
     board.
     """
-    told = [
-        resource_left,
-        time,
-        load_collected,
-        customers_left,
-        length_left,
-        backhauling,
-        pairs_on_board,
-    ][:count]
-    return torch.stack([signal(batch, state) for signal in told], dim=-1)
+    told = (
+        *(resource_left, time, load_collected, customers_left),
+        *(length_left, backhauling, pairs_on_board),
+    )
+    return torch.stack([signal(batch, state) for signal in told[:count]], dim=-1)
 
 
 def resource_left(batch: Batch, state: State) -> Tensor:

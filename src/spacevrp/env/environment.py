@@ -135,7 +135,8 @@ class Environment:
         at_depot = at(batch.is_depot, state.current)
         goes_home = ~at_depot & rules.may_return(batch, state)
         if not self.home.direct:  # otherwise the rules for customers have seen to it
-            goes_home = goes_home & rules.home_in_limits(batch, state)
+            in_limits = rules.home_in_limits(batch, rules.limits_of(batch, state), state)
+            goes_home = goes_home & (in_limits | batch.open_routes.unsqueeze(1))
         # At a depot, staying means to finish although optional customers are left.
         finishes = at_depot & rules.may_finish(batch, state)
         return (goes_home | finishes) & batch.has_depot.unsqueeze(1)

@@ -36,13 +36,11 @@ class Preferences:
 
     def some(self, rows: slice, columns: slice) -> Preferences:
         """Those of some instances (or views) and some of their partial solutions."""
-        values = (self.vehicle, self.nearest, self.stays_out, self.owed_first)
-        return Preferences(*(value[rows, columns] for value in values))
+        return Preferences(*(value[rows, columns] for value in vars(self).values()))
 
     def to(self, device: torch.device | str) -> Preferences:
         """The preferences on another device."""
-        values = (self.vehicle, self.nearest, self.stays_out, self.owed_first)
-        return Preferences(*(value.to(device) for value in values))
+        return Preferences(*(value.to(device) for value in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -180,14 +178,8 @@ class FleetEnvironment:
         allowed = allowed & (another | rules.may_finish(batch, trip))
         if self.home.direct:  # the rules for customers have seen to it
             return allowed
-        is_open = at(self.fleet.is_open, state.vehicle)
-        distance = between(batch.distance, trip.current, trip.origin)
-        duration = between(batch.duration, trip.current, trip.origin)
-        limits = self._limits(state.vehicle, 0)
-        in_length = trip.length + distance <= limits.max_length + TOLERANCE
-        in_time = trip.clock + duration <= limits.home_by + TOLERANCE
-        exists = torch.isfinite(distance) & torch.isfinite(duration)
-        return allowed & ((exists & in_length & in_time) | is_open)
+        in_limits = rules.home_in_limits(batch, self._limits(state.vehicle, 0), trip)
+        return allowed & (in_limits | at(self.fleet.is_open, state.vehicle))
 
     def _vehicle_left(self, state: FleetState) -> Tensor:
         """Types of which another vehicle may leave, (B, P, K)."""
@@ -345,12 +337,6 @@ def _of_types(values: Tensor, vehicle: Tensor) -> Tensor:
 
 def _choose(where: Tensor, yes: State, no: State) -> State:
     """The fields of one state where (B, P) is true, of the other elsewhere."""
-    return replace(
-        no,
-        current=torch.where(where, yes.current, no.current),
-        origin=torch.where(where, yes.origin, no.origin),
-        used=torch.where(where, yes.used, no.used),
-        clock=torch.where(where, yes.clock, no.clock),
-        length=torch.where(where, yes.length, no.length),
-        backhauled=torch.where(where, yes.backhauled, no.backhauled),
-    )
+    names = ("current", "origin", "used", "clock", "length", "backhauled")
+    chosen = {name: torch.where(where, getattr(yes, name), getattr(no, name)) for name in names}
+    return replace(no, **chosen)

@@ -203,14 +203,13 @@ def may_return(batch: Batch, state: State) -> Tensor:
     return (state.pending == 0) & (another_route | may_finish(batch, state))
 
 
-def home_in_limits(batch: Batch, state: State) -> Tensor:
+def home_in_limits(batch: Batch, limits: Limits, state: State) -> Tensor:
     """The arc home from the current node exists, and keeps the length and the time, (B, P).
 
     Only asked where the look-ahead trusts in ways over other customers.
     """
     distance = between(batch.distance, state.current, state.origin)
     duration = between(batch.duration, state.current, state.origin)
-    in_length = state.length + distance <= batch.max_length.unsqueeze(1) + TOLERANCE
-    in_time = state.clock + duration <= at(batch.closing, state.origin) + TOLERANCE
-    exists = torch.isfinite(distance) & torch.isfinite(duration)
-    return (exists & in_length & in_time) | batch.open_routes.unsqueeze(1)
+    in_length = state.length + distance <= limits.max_length + TOLERANCE
+    in_time = state.clock + duration <= limits.home_by + TOLERANCE
+    return torch.isfinite(distance) & torch.isfinite(duration) & in_length & in_time

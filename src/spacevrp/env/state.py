@@ -41,22 +41,11 @@ class State:
         no = torch.zeros(shape, dtype=torch.bool, device=batch.device)
         customers = batch.is_node & ~batch.is_depot
         return cls(
-            current=count,
-            origin=count,
+            **dict.fromkeys(("current", "origin", "pending", "routes"), count),
+            **dict.fromkeys(("used", "credit", "clock", "length", "collected", "travelled"), zero),
+            **dict.fromkeys(("backhauled", "switched", "done", "stuck"), no),
             visited=torch.zeros(*shape, batch.num_nodes, dtype=torch.bool, device=batch.device),
-            used=zero,
-            credit=zero,
-            clock=zero,
-            length=zero,
-            collected=zero,
-            pending=count,
-            backhauled=no,
-            routes=count,
             left=customers.sum(dim=1, keepdim=True).expand(shape),
             linehauls=(customers & (batch.demand > 0)).sum(dim=1, keepdim=True).expand(shape),
             owed=batch.compulsory.sum(dim=1, keepdim=True).expand(shape),
-            switched=no,
-            done=no,
-            stuck=no,
-            travelled=zero,
         )

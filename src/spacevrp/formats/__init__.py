@@ -41,14 +41,9 @@ from spacevrp.problems.plan_sol import solution_sol as solution_sol
 from spacevrp.problems.problem import Problem
 
 _FORMAT_OF_SUFFIX = {
-    ".npz": "npz",
-    ".json": "json",
-    ".vrp": "vrplib",
-    ".tsp": "vrplib",
-    ".atsp": "vrplib",
-    ".txt": "solomon",
-    ".csv": "csv",
-    ".xlsx": "csv",
+    **{".npz": "npz", ".json": "json", ".txt": "solomon"},
+    **dict.fromkeys((".vrp", ".tsp", ".atsp"), "vrplib"),
+    **dict.fromkeys((".csv", ".xlsx"), "csv"),
 }
 _READERS = {
     "vrplib": read_vrplib,

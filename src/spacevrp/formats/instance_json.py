@@ -27,13 +27,8 @@ from spacevrp.formats.json_text import (
     whole_at,
     write_value,
 )
-from spacevrp.problems.clock import TIME_UNITS, Clock
-from spacevrp.problems.constructors import (
-    FIRST_NODE,
-    default_depots,
-    metres_per_unit,
-    warn_of_unit,
-)
+from spacevrp.problems.clock import TIME_UNITS, Clock, metres_per_unit
+from spacevrp.problems.constructors import FIRST_NODE, default_depots, warn_of_unit
 from spacevrp.problems.distances import Distances, Metric, great_circle
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.fleet import KIND_OF, UNSAID, Break, Vehicle

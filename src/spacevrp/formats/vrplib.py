@@ -66,16 +66,10 @@ TYPES = {
     "TSP": _Type(has_depot=False),
     "ATSP": _Type(has_depot=False),
     "SOP": _Type(has_depot=False),
-    "CVRP": _Type(needs=_FLEET),
-    "ACVRP": _Type(needs=_FLEET),
-    "DCVRP": _Type(needs=_FLEET),
-    "MDVRP": _Type(needs=_FLEET),
-    "MDCVRP": _Type(needs=_FLEET),
+    **dict.fromkeys(("CVRP", "ACVRP", "DCVRP", "MDVRP", "MDCVRP"), _Type(needs=_FLEET)),
     "CVRPTW": _Type(needs=_TIMED),
-    "OVRP": _Type(needs=_FLEET, flags={"open_routes": True}),
-    "OCVRP": _Type(needs=_FLEET, flags={"open_routes": True}),
-    "VRPMPD": _Type(needs=_BACKHAULS),
-    "VRPSPD": _Type(needs=_BACKHAULS),
+    **dict.fromkeys(("OVRP", "OCVRP"), _Type(needs=_FLEET, flags={"open_routes": True})),
+    **dict.fromkeys(("VRPMPD", "VRPSPD"), _Type(needs=_BACKHAULS)),
     "VRPB": _Type(needs=_BACKHAULS, flags={"backhaul_last": True}),
     "GVRP": _Type(needs=("DEMAND_SECTION", "MUTUALLY_EXCLUSIVE_GROUP_SECTION")),
     # DIMACS: cut to one decimal. PyVRP's "exact": rounded to three.
@@ -272,10 +266,7 @@ def _vehicle_fields(document: Document, nodes: Numbered, kind: _Type) -> dict[st
     paired = nodes.values("PICKUP_AND_DELIVERY")
     if paired is None:
         fields |= _read_demand(document, nodes)
-        windows, service = (
-            nodes.values("TIME_WINDOW"),
-            nodes.values("SERVICE_TIME"),
-        )
+        windows, service = nodes.values("TIME_WINDOW"), nodes.values("SERVICE_TIME")
         fields["service"] = np.zeros(nodes.size) if service is None else service[:, 0]
         if "SERVICE_TIME" in document.keys:  # for all customers; nothing is served at a depot
             fields["service"][list(depots)] = 0.0

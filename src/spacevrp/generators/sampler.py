@@ -95,17 +95,9 @@ class Sampler:
         def flags(name: str) -> Tensor:
             return self._tensor([getattr(features, name) for features in all_features])  # (B,)
 
-        self._flag = {
-            name: flags(name)
-            for name in (
-                "capacity",
-                "backhaul",
-                "time_windows",
-                "orienteering",
-                "prize_collecting",
-                "stochastic_prizes",
-            )
-        }
+        prizes = ("orienteering", "prize_collecting", "stochastic_prizes")
+        names = ("capacity", "backhaul", "time_windows", *prizes)
+        self._flag = {name: flags(name) for name in names}
         # Whether a part of the recipe is needed at all.
         self._any = {
             name: any(getattr(features, name) for features in all_features) for name in self._flag
@@ -192,13 +184,9 @@ class Sampler:
             "is_pickup": self._is_pickup,
             "is_delivery": self._is_delivery,
             "max_routes": self._tensor(fleets, torch.int64),
-            "open_routes": flags("open_routes"),
-            "backhaul_last": flags("backhaul_last"),
-            "several_routes": flags("several_routes"),
+            **{name: flags(name) for name in ("open_routes", "backhaul_last", "several_routes")},
+            **{name: flags(name) for name in ("orienteering", "prize_collecting", "backhaul")},
             "has_depot": flags("depot"),
-            "orienteering": flags("orienteering"),
-            "prize_collecting": flags("prize_collecting"),
-            "backhaul": flags("backhaul"),
             "paired": flags("pickup_delivery"),
             "windowed": flags("time_windows"),
             "attributes": self._tensor(

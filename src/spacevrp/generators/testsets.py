@@ -21,17 +21,8 @@ _LARGEST_SEED = 2**64 - 1
 _LARGEST_INDEX = 2**32 - 1
 
 # Key of the arrays -> field of Problem.
-_FIELDS = {
-    "demand": "demand",
-    "capacity": "capacity",
-    "max_length": "max_length",
-    "tw": "windows",
-    "service": "service",
-    "prize": "prize",
-    "penalty": "penalty",
-    "min_prize": "min_prize",
-    "revealed_prize": "revealed_prize",
-}
+_SAME_NAMES = ("demand", "capacity", "max_length", "service", "prize", "penalty", "min_prize")
+_FIELDS = {name: name for name in (*_SAME_NAMES, "revealed_prize")} | {"tw": "windows"}
 
 
 def generate(

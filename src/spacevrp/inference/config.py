@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from spacevrp.inference.old_names import with_new_keys
 from spacevrp.problems.errors import SpacevrpError
@@ -91,43 +93,18 @@ class ModelConfig:
     singular_vectors: int = 0
 
     def __post_init__(self) -> None:
-        counts = ("width", "layers", "feedforward", "pivots", "rank", "heads", "signals")
-        later = ("policy_heads", "singular_vectors")
-        for name in (*counts, *later):
-            value, least = getattr(self, name), 0 if name in later else 1
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise SpacevrpError(
-                    f"model.{name}: expected a whole number >= {least}, received {value!r}"
-                )
+        check_choices(self, "model.")
+        for name in ("width", "layers", "feedforward", "pivots", "rank", "heads", "signals"):
+            require_whole(f"model.{name}", getattr(self, name), 1)
+        for name in ("policy_heads", "singular_vectors"):
+            require_whole(f"model.{name}", getattr(self, name), 0)
         if self.signals > MAX_SIGNALS:
-            raise SpacevrpError(
-                f"model.signals: expected at most {MAX_SIGNALS}, received {self.signals}"
-            )
-        for name in ("constraint_aware", "problem_bits"):
-            if not isinstance(getattr(self, name), bool):
-                raise SpacevrpError(
-                    f"model.{name}: expected true or false, received {getattr(self, name)!r}"
-                )
+            raise wrong("model.signals", f"at most {MAX_SIGNALS}", self.signals)
         if self.constraint_aware and self.signals < MAX_SIGNALS:
-            raise SpacevrpError(
-                f"model.signals: expected {MAX_SIGNALS} where constraint_aware is true, "
-                f"received {self.signals}"
-            )
-        choices = {
-            "representation": get_args(Representation),
-            "pivot_choice": get_args(PivotChoice),
-            "projections": get_args(Projections),
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                received = getattr(self, name)
-                raise SpacevrpError(
-                    f"model.{name}: expected one of {allowed}, received {received!r}"
-                )
+            expected = f"{MAX_SIGNALS} where constraint_aware is true"
+            raise wrong("model.signals", expected, self.signals)
         for name in ("clipping", "match_start"):
-            if not getattr(self, name) > 0:
-                received = getattr(self, name)
-                raise SpacevrpError(f"model.{name}: expected more than 0, received {received!r}")
+            require_number(f"model.{name}", getattr(self, name), lambda v: v > 0, "more than 0")
 
     @property
     def position_width(self) -> int:
@@ -149,3 +126,34 @@ class ModelConfig:
                     f"model.{name}: unknown key; known are {', '.join(sorted(known))}"
                 )
         return cls(**values)
+
+
+# ------------------------------------------------------- checks of what a configuration may hold
+
+
+def wrong(name: str, expected: str, received: object) -> SpacevrpError:
+    """The error of a key."""
+    return SpacevrpError(f"{name}: expected {expected}, received {received!r}")
+
+
+def check_choices(config: Any, prefix: str = "") -> None:
+    """Raise for the first flag of a configuration that is none, or value that is no choice."""
+    for name, hint in get_type_hints(type(config)).items():
+        value = getattr(config, name)
+        if hint is bool and not isinstance(value, bool):
+            raise wrong(prefix + name, "true or false", value)
+        if get_origin(hint) is Literal and value not in get_args(hint):
+            raise wrong(prefix + name, f"one of {', '.join(get_args(hint))}", value)
+
+
+def require_whole(name: str, value: Any, lowest: int) -> None:
+    """Raise for what is no whole number from ``lowest`` on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+        raise wrong(name, f"a whole number of at least {lowest}", value)
+
+
+def require_number(name: str, value: Any, holds: Callable[[float], bool], which: str) -> None:
+    """Raise for what is no finite number, or not one ``which`` is said of."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or not holds(value):
+        raise wrong(name, f"a number {which}", value)

@@ -91,35 +91,23 @@ class Network:
         return tuple(self._layer(number) for number in range(self.config.layers))
 
     def _layer(self, number: int) -> Layer:
-        own = {
-            name: self.tensors[f"encoder.layers.{number}.{name}"]
-            for name in (
-                "qkv",
-                "out",
-                "norm_mixed.weight",
-                "norm_mixed.bias",
-                "feed_in.weight",
-                "feed_in.bias",
-                "feed_out.weight",
-                "feed_out.bias",
-                "norm_feed.weight",
-                "norm_feed.bias",
-            )
-        }
+        def own(name: str) -> Array:
+            return self.tensors[f"encoder.layers.{number}.{name}"]
+
         width = self.config.width
         return Layer(
-            distance_in=_turned(own["qkv"][: 6 * width]),
-            relation_in=_turned(own["qkv"][6 * width :]),
-            distance_out=_turned(own["out"][:, : 2 * width]),
-            relation_out=_turned(own["out"][:, 2 * width :]),
-            mixed_scale=own["norm_mixed.weight"],
-            mixed_shift=own["norm_mixed.bias"],
-            feed_in=_turned(own["feed_in.weight"]),
-            feed_in_bias=own["feed_in.bias"],
-            feed_out=_turned(own["feed_out.weight"]),
-            feed_out_bias=own["feed_out.bias"],
-            feed_scale=own["norm_feed.weight"],
-            feed_shift=own["norm_feed.bias"],
+            distance_in=_turned(own("qkv")[: 6 * width]),
+            relation_in=_turned(own("qkv")[6 * width :]),
+            distance_out=_turned(own("out")[:, : 2 * width]),
+            relation_out=_turned(own("out")[:, 2 * width :]),
+            mixed_scale=own("norm_mixed.weight"),
+            mixed_shift=own("norm_mixed.bias"),
+            feed_in=_turned(own("feed_in.weight")),
+            feed_in_bias=own("feed_in.bias"),
+            feed_out=_turned(own("feed_out.weight")),
+            feed_out_bias=own("feed_out.bias"),
+            feed_scale=own("norm_feed.weight"),
+            feed_shift=own("norm_feed.bias"),
         )
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ from spacevrp.inference.tables import Tables
 from spacevrp.native import network as kernels
 
 Array = np.ndarray[Any, Any]
+
+# Tables that the compiled rollout reads as they are.
+_TABLES = ("embedding", "keyed", "query_first", "query_last", "move_first", "move_last", "clipping")
 
 
 @dataclass(frozen=True)
@@ -90,48 +94,32 @@ class Trajectories:
 
 def pack(instance: Instance, tables: Tables) -> tuple[Array, Array]:
     """The tables of nodes (rows, N) and of the instance (rows,) that the compiled rollout reads."""
-    one = instance
-    customers = ~one.is_depot
-    limited, bounded = math.isfinite(one.capacity), math.isfinite(one.max_length)
+    customers = ~instance.is_depot
+    # The other rows are fields of the instance.
     per_node: dict[str, Any] = {
         "customer": customers,
-        "demand": one.demand,
-        "opening": one.opening,
-        "closing": one.closing,
-        "service": one.service,
-        "prize": one.revealed_prize,
-        "penalty": one.penalty,
-        "compulsory": one.compulsory,
-        "delivery": one.is_delivery,
-        "paired_step": one.is_pickup.astype(np.float32) - one.is_delivery,
-        "partner": one.partner,
+        "prize": instance.revealed_prize,
+        "delivery": instance.is_delivery,
+        "paired_step": instance.is_pickup.astype(np.float32) - instance.is_delivery,
     }
     per_instance: dict[str, Any] = {
-        "capacity": one.capacity,
-        "limited": limited,
-        "load_tolerance": one.load_tolerance,
-        "load_rule": one.load_rule,
-        "max_length": one.max_length,
-        "bounded": bounded,
-        "windowed": one.windowed,
-        "per_horizon": 1.0 / horizon(one) if one.windowed else 0.0,
-        "min_prize": one.min_prize,
-        "max_routes": one.max_routes,
-        "open_routes": one.open_routes,
-        "backhaul_last": one.backhaul_last,
-        "depots": one.num_depots,
-        "orienteering": one.orienteering,
-        "prize_collecting": one.prize_collecting,
+        "limited": math.isfinite(instance.capacity),
+        "bounded": math.isfinite(instance.max_length),
+        "per_horizon": 1.0 / horizon(instance) if instance.windowed else 0.0,
+        "depots": instance.num_depots,
         "read_weight": tables.read_weight,
         "match_weight": tables.match_weight,
         "customers": int(customers.sum()),
-        "compulsory": int(one.compulsory.sum()),
-        "linehauls": int((customers & (one.demand > 0)).sum()),
-        "penalty": one.penalty.sum(),
+        "compulsory": int(instance.compulsory.sum()),
+        "linehauls": int((customers & (instance.demand > 0)).sum()),
+        "penalty": instance.penalty.sum(),
     }
-    nodes = np.array([per_node[name] for name in kernels.NODE_ROWS], dtype=np.float32)
-    whole = np.array([per_instance[name] for name in kernels.INSTANCE_ROWS], dtype=np.float32)
-    return nodes, whole
+
+    def table(rows: Sequence[str], own: dict[str, Any]) -> Array:
+        held = [own[name] if name in own else getattr(instance, name) for name in rows]
+        return np.array(held, dtype=np.float32)
+
+    return table(kernels.NODE_ROWS, per_node), table(kernels.INSTANCE_ROWS, per_instance)
 
 
 class Draws(NamedTuple):
@@ -161,22 +149,19 @@ def roll_out(
     instance = starts.instance
     origins = starts.origins(nodes)
     moves_a_customer = 3 if instance.num_depots > 1 else 2
+    followed = {} if deviations is None else deviations._asdict()
     action, steps, cost, _ = kernels.rollout(
         **arguments_of(instance, starts, tables),
         starts=nodes[None],
         origins=origins[None],
         keys=None if draws is None else draws.keys[None],
         temperature=None if draws is None else draws.temperature,
-        **({} if deviations is None else _of_one_augmentation(deviations)),
+        **{name: array[None] for name, array in followed.items()},
         max_steps=moves_a_customer * instance.size + 1,
         threads=settings.threads,
         look=settings.look,
     )
     return Trajectories(nodes, origins, action[0], steps[0], cost[0])
-
-
-def _of_one_augmentation(deviations: Deviations) -> dict[str, Any]:
-    return {name: array[None] for name, array in deviations._asdict().items()}
 
 
 def arguments_of(instance: Instance, starts: Starts, tables: Tables) -> dict[str, Any]:
@@ -185,10 +170,7 @@ def arguments_of(instance: Instance, starts: Starts, tables: Tables) -> dict[str
     home_distance, home_duration = starts.home
     node_table, instance_table = pack(instance, tables)
     return {
-        "embedding": tables.embedding,
-        "keyed": tables.keyed,
-        "query_first": tables.query_first,
-        "query_last": tables.query_last,
+        **{name: getattr(tables, name) for name in _TABLES},
         "state_weight": tables.state_weight[None],
         "zscore": None if tables.zscore is None else tables.zscore[None],
         "distance": distance[None],
@@ -198,9 +180,6 @@ def arguments_of(instance: Instance, starts: Starts, tables: Tables) -> dict[str
         "node_table": node_table[None],
         "instance_table": instance_table[None],
         "tolerance": TOLERANCE,
-        "clipping": tables.clipping,
         "direct": starts.direct,
-        "move_first": tables.move_first,
-        "move_last": tables.move_last,
         "move_state": None if tables.move_state is None else tables.move_state[None],
     }

@@ -3,27 +3,13 @@
 The model knows tensors and never the environment: to it a mask is a bool tensor.
 """
 
-from spacevrp.inference.config import ModelConfig
-from spacevrp.model.decoder import DecoderTables
-from spacevrp.model.pivots import augmentation_seeds, random_seeds
-from spacevrp.model.policy_heads import (
-    HEAD_STRENGTH,
-    LearnedHeads,
-    Queries,
-    apply_heads,
-    head_shifts,
-)
-from spacevrp.model.space import SpaceModel
-
-__all__ = [
-    "HEAD_STRENGTH",
-    "DecoderTables",
-    "LearnedHeads",
-    "ModelConfig",
-    "Queries",
-    "SpaceModel",
-    "apply_heads",
-    "augmentation_seeds",
-    "head_shifts",
-    "random_seeds",
-]
+from spacevrp.inference.config import ModelConfig as ModelConfig
+from spacevrp.model.decoder import DecoderTables as DecoderTables
+from spacevrp.model.pivots import augmentation_seeds as augmentation_seeds
+from spacevrp.model.pivots import random_seeds as random_seeds
+from spacevrp.model.policy_heads import HEAD_STRENGTH as HEAD_STRENGTH
+from spacevrp.model.policy_heads import LearnedHeads as LearnedHeads
+from spacevrp.model.policy_heads import Queries as Queries
+from spacevrp.model.policy_heads import apply_heads as apply_heads
+from spacevrp.model.policy_heads import head_shifts as head_shifts
+from spacevrp.model.space import SpaceModel as SpaceModel

@@ -76,17 +76,8 @@ def fused_mix_backward(
     grad_qkv = torch.empty_like(qkv)
     parts = qkv.shape[2] // 6 // min(_CHANNELS, qkv.shape[2] // 6)
     shares = weight.new_empty((qkv.shape[0], 2, parts))
-    mix_backward_kernel[_grid(qkv)](
-        qkv,
-        spread,
-        weight,
-        real,
-        grad.contiguous(),
-        grad_qkv,
-        shares,
-        qkv.shape[1],
-        **_options(qkv),
-    )
+    taken = (qkv, spread, weight, real, grad.contiguous())
+    mix_backward_kernel[_grid(qkv)](*taken, grad_qkv, shares, qkv.shape[1], **_options(qkv))
     return grad_qkv, shares.sum(dim=2)
 
 

@@ -27,19 +27,10 @@ def _keys(at_key, inside, real, FAST: tl.constexpr):
 
 @triton.jit
 def _forward(
-    qkv_ptr,
-    spread_ptr,
-    weight_ptr,
-    real_ptr,
-    out_ptr,
-    nodes,
-    BRANCH: tl.constexpr,
-    WIDTH: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_D: tl.constexpr,
-    TINY: tl.constexpr,
-    FAST: tl.constexpr,
-):
+    qkv_ptr, spread_ptr, weight_ptr, real_ptr, out_ptr, nodes,
+    BRANCH: tl.constexpr, WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+    TINY: tl.constexpr, FAST: tl.constexpr,
+):  # fmt: skip
     b = tl.program_id(0).to(tl.int64)
     rows = tl.arange(0, BLOCK_N)
     dims = tl.program_id(2) * BLOCK_D + tl.arange(0, BLOCK_D)
@@ -72,18 +63,10 @@ def _forward(
 
 @triton.jit
 def mix_kernel(
-    qkv_ptr,
-    spread_ptr,
-    weight_ptr,
-    real_ptr,
-    out_ptr,
-    nodes,
-    WIDTH: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_D: tl.constexpr,
-    TINY: tl.constexpr,
+    qkv_ptr, spread_ptr, weight_ptr, real_ptr, out_ptr, nodes,
+    WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr, TINY: tl.constexpr,
     FAST: tl.constexpr,
-):
+):  # fmt: skip
     """Output (B, N, 2d) of both branches from their projections (B, N, 6d)."""
     if tl.program_id(1) == 0:
         _forward(
@@ -99,21 +82,10 @@ def mix_kernel(
 
 @triton.jit
 def _backward(
-    qkv_ptr,
-    spread_ptr,
-    weight_ptr,
-    real_ptr,
-    grad_ptr,
-    grad_qkv_ptr,
-    grad_weight_ptr,
-    nodes,
-    BRANCH: tl.constexpr,
-    WIDTH: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_D: tl.constexpr,
-    TINY: tl.constexpr,
-    FAST: tl.constexpr,
-):
+    qkv_ptr, spread_ptr, weight_ptr, real_ptr, grad_ptr, grad_qkv_ptr, grad_weight_ptr, nodes,
+    BRANCH: tl.constexpr, WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+    TINY: tl.constexpr, FAST: tl.constexpr,
+):  # fmt: skip
     b = tl.program_id(0).to(tl.int64)
     rows = tl.arange(0, BLOCK_N)
     dims = tl.program_id(2) * BLOCK_D + tl.arange(0, BLOCK_D)
@@ -174,20 +146,10 @@ def _backward(
 
 @triton.jit
 def mix_backward_kernel(
-    qkv_ptr,
-    spread_ptr,
-    weight_ptr,
-    real_ptr,
-    grad_ptr,
-    grad_qkv_ptr,
-    grad_weight_ptr,
-    nodes,
-    WIDTH: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_D: tl.constexpr,
-    TINY: tl.constexpr,
+    qkv_ptr, spread_ptr, weight_ptr, real_ptr, grad_ptr, grad_qkv_ptr, grad_weight_ptr, nodes,
+    WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr, TINY: tl.constexpr,
     FAST: tl.constexpr,
-):
+):  # fmt: skip
     """Gradients of the projections (B, N, 6d) and, in parts, of the weights (B, 2, parts)."""
     if tl.program_id(1) == 0:
         _backward(

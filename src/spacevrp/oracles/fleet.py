@@ -21,6 +21,8 @@ from spacevrp.problems.problem import Problem
 
 # Decimals of unit costs of distance.
 UNIT_DIGITS = 6
+# What a type says in whole numbers, or without any, already.
+_SAME = ("number", "start", "end", "count", "forbidden", "max_reloads")
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,7 @@ def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
             continue
         types.append(
             WholeType(
-                number=terms.number,
-                start=terms.start,
-                end=terms.end,
-                count=terms.count,
+                **{name: getattr(terms, name) for name in _SAME},
                 capacities=tuple(room[position] for room in rooms),
                 fixed_cost=int(nearest(np.array(terms.fixed_cost), whole.cost_scale)) * factor,
                 unit_cost=round(terms.unit_distance_cost * factor),
@@ -104,13 +103,11 @@ def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
                 max_duration=_duration(whole, terms, terms.max_duration),
                 opening=opening,
                 closing=closing,
-                forbidden=terms.forbidden,
                 latest_start=latest,
                 max_overtime=_duration(whole, terms, terms.max_overtime) or 0,
                 duration_cost=round(terms.unit_duration_cost * a_time * factor),
                 overtime_cost=round(terms.overtime_cost * a_time * factor),
                 reload_depots=terms.reload_depots if terms.may_reload else (),
-                max_reloads=terms.max_reloads,
             )
         )
     return WholeFleet(tuple(types), tuple(loads), tuple(collected), factor)

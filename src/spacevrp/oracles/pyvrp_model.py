@@ -143,6 +143,7 @@ class Model:
         allowed = whole.cost[~whole.banned]
         unit = sum(one.unit_cost for one in fleet.types) / len(fleet.types) * of_distance
         gain = float(allowed.mean()) * unit + float(prizes.mean())
+        reloaded = {depot: node for node, depot in places.reloads.items()}
         return cls(
             problem,
             whole,
@@ -152,7 +153,7 @@ class Model:
             weight,
             fleet,
             factors,
-            tuple(places.reloaded_at(number) for number in range(len(places.depots))),
+            tuple(reloaded.get(number) for number in range(len(places.depots))),
             max(gain, 1.0),
         )
 
@@ -329,10 +330,6 @@ class _Places:
             ends[None] = len(depots)
             depots.append(pyvrp.Depot(location=whole.size))
         return cls(depots, starts, ends, whole.size + is_open, reloads)
-
-    def reloaded_at(self, number: int) -> int | None:
-        """The node of a depot in PyVRP's numbering where vehicles reload; None of the others."""
-        return next((node for node, depot in self.reloads.items() if depot == number), None)
 
 
 def _only(hours: dict[str, Any], name: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from spacevrp.problems.clock import Clock
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.explanation.reasons import explain_unserved
 from spacevrp.problems.plan import Stop, node_id
-from spacevrp.problems.plan_documents import places_of
+from spacevrp.problems.plan_documents import places_of, plain
 from spacevrp.problems.plan_text import write_moment, write_number, write_span
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -33,6 +33,7 @@ _TEMPLATE = Path(__file__).with_name("page.html")
 # Hundreds of unserved stops would take minutes to explain; `spacevrp explain` has all reasons.
 _SECONDS_FOR_REASONS = 5.0
 _TITLE, _DATA = "__TITLE__", "__DATA__"
+_OF_LOOK = ("number", "colour", "dashes", "vehicle", "load", "cost")
 
 
 def page(problem: Problem, solution: Solution | None = None) -> str:
@@ -89,7 +90,7 @@ def _nodes(problem: Problem) -> list[dict[str, Any]]:
                 "depot": node in problem.depots,
                 "size": abs(float(problem.demand[node])) / most,
                 "facts": facts,
-                "window": [_finite(opening), _finite(closing)],
+                "window": [plain(opening), plain(closing)],
             }
         )
         if places is not None:
@@ -110,16 +111,11 @@ def _routes(solution: Solution, *, timed: bool) -> list[dict[str, Any]]:
         passed = 0.0
         stops = []
         for stop in route.stops:
-            passed += _finite(stop.leg_cost) or 0.0
+            passed += plain(stop.leg_cost) or 0.0
             stops.append(_stop(stop, passed, timed=timed))
         routes.append(
             {
-                "number": look.number,
-                "colour": look.colour,
-                "dashes": look.dashes,
-                "vehicle": look.vehicle,
-                "load": look.load,
-                "cost": look.cost,
+                **{name: getattr(look, name) for name in _OF_LOOK},
                 "count": look.stops,
                 "open": route.stops[-1].kind != "end",
                 "stops": stops,
@@ -148,7 +144,7 @@ def _stop(stop: Stop, passed: float, *, timed: bool) -> dict[str, Any]:
     return {
         "node": stop.node,
         "kind": stop.kind,
-        "at": [_finite(time) for time in times],
+        "at": [plain(time) for time in times],
         "late": stop.late > 0,
         "facts": facts,
     }
@@ -188,7 +184,3 @@ def _ticks(solution: Solution, *, timed: bool) -> list[list[Any]]:
         return [list(tick) for tick in time_ticks(plan.problem.clock, min(finite), max(finite))]
     longest = max((r.cost for r in plan.routes if math.isfinite(r.cost)), default=0.0)
     return [list(tick) for tick in time_ticks(None, 0.0, longest)]
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -135,6 +135,14 @@ def check_unit(unit: object) -> None:
         raise ProblemError("time_unit", f"one of {tuple(TIME_UNITS)}", show(unit))
 
 
+def metres_per_unit(speed_kmh: object, time_unit: str) -> float:
+    """Metres in a unit of time."""
+    speed = as_number("speed_kmh", speed_kmh)
+    if not 0 < speed < math.inf:
+        raise ProblemError("speed_kmh", "more than 0", str(speed))
+    return speed / 3.6 * TIME_UNITS[time_unit]
+
+
 def is_absent(value: object) -> bool:
     """Whether an entry says nothing: None, NaN, NaT or empty text."""
     if value is None:

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spacevrp.problems.clock import TIME_UNITS, Clock, check_unit, holds_moments
-from spacevrp.problems.conversion import NodeNumber, as_number, plain_array, show
+from spacevrp.problems.clock import Clock, check_unit, holds_moments, metres_per_unit
+from spacevrp.problems.conversion import NodeNumber, plain_array, show
 from spacevrp.problems.distances import Distances, Metric, great_circle
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.keywords import refuse_unknown
@@ -249,11 +249,3 @@ def warn_of_unit(features: Mapping[str, Any]) -> None:
             "says the unit: give time_unit 's', 'min' or 'h' (--time-unit), or timedeltas",
             UnitWarning,
         )
-
-
-def metres_per_unit(speed_kmh: object, time_unit: str) -> float:
-    """Metres in a unit of time."""
-    speed = as_number("speed_kmh", speed_kmh)
-    if not 0 < speed < np.inf:
-        raise ProblemError("speed_kmh", "more than 0", str(speed))
-    return speed / 3.6 * TIME_UNITS[time_unit]

@@ -296,9 +296,9 @@ def _travelled(problem: Problem, nodes: tuple[int, ...], terms: Terms | None) ->
 
 
 class _Times(NamedTuple):
-    """What the time from leaving one stop to leaving the next is spent on."""
+    """What the time from leaving one stop to leaving the next is spent on, as a stop says it."""
 
-    driving: float
+    leg_duration: float
     reached: float
     waiting: float
     service: float
@@ -394,18 +394,13 @@ class _Planner:
                     id=node_id(problem, node),
                     kind=self.roles.get(node, "visit") if visited else kind,
                     leg_cost=leg if math.isinf(leg) else rate * leg,
-                    leg_duration=spent.driving,
-                    reached=spent.reached,
-                    waiting=spent.waiting,
-                    service=spent.service,
-                    left=spent.left,
+                    **spent._asdict(),
                     amount=float(problem.demand[node]) if visited else 0.0,
                     load=on_board[0],
                     opening=opening,
                     closing=closing,
                     clock=problem.clock,
                     loads=on_board,
-                    pause=spent.pause,
                 )
             )
         return tuple(stops)

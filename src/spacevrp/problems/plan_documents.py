@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Protocol
 from xml.sax.saxutils import escape
@@ -43,14 +44,8 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
         "cost": plan.cost,
         "feasible": not violations,
         "violations": [
-            {
-                "code": violation.code,
-                "message": violation.message,
-                "route": violation.route,
-                "node": violation.node,
-                "id": None if violation.node is None else plan.id_of(violation.node),
-            }
-            for violation in violations
+            {**asdict(one), "id": None if one.node is None else plan.id_of(one.node)}
+            for one in violations
         ],
         "totals": {
             "routes": len(plan.routes),

@@ -178,7 +178,7 @@ class Solution:
         writers: dict[str, Callable[[], str]] = {
             ".sol": lambda: solution_sol(self._problem, self),
             ".json": self._to_json,
-            ".geojson": lambda: _as_json(self.to_geojson()),
+            ".geojson": lambda: as_json(self.to_geojson()),
             ".gpx": self.to_gpx,
             ".csv": lambda: plan_csv(self.to_dict()),
             ".txt": lambda: f"{self}\n",
@@ -197,7 +197,7 @@ class Solution:
     def _to_json(self) -> str:
         document = solution_document(self._problem.variant_name, [self])
         document["instances"][0]["plan"] = self.to_dict()
-        return _as_json(document)
+        return as_json(document)
 
     def __str__(self) -> str:
         state = "feasible" if self.feasible else count(len(self.violations), "violation")
@@ -234,7 +234,8 @@ class Solution:
         return lines
 
 
-def _as_json(document: dict[str, Any]) -> str:
+def as_json(document: dict[str, Any]) -> str:
+    """A document with one line for each entry of its longest lists."""
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
 
 

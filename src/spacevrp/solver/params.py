@@ -25,14 +25,8 @@ ALIASES = {
 OPTIONS = ("time", "start", "callback", "progress", "partial")
 # Whole numbers -> the least that they may be.
 _LEAST = {
-    "augmentations": 1,
-    "start_nodes": 1,
-    "candidates": 1,
-    "num_samples": 0,
-    "beam_width": 0,
-    "iterations": 0,
-    "seed": 0,
-    "batch_memory": 1,
+    **dict.fromkeys(("augmentations", "start_nodes", "candidates", "batch_memory"), 1),
+    **dict.fromkeys(("num_samples", "beam_width", "iterations", "seed"), 0),
 }
 # What a time decides.
 _BY_TIME = ("augmentations", "num_samples", "beam_width", "iterations")

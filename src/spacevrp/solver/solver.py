@@ -217,7 +217,7 @@ class Solver:
         given = as_starts(start, problem, problems)
         engine = self._engine_for(protocol_named(params.protocol))
         call = Call(engine, problems, params, deadline, given, callback, progress)
-        with engine.at_work(), call.bar, stopping_on_interrupt(deadline, call.has_plan):
+        with engine.at_work(), call.bar, stopping_on_interrupt(deadline, lambda: call.pool.any):
             with call.interruptible():
                 with call.stage("start"):
                     call.begin()
@@ -302,10 +302,6 @@ class Call:
         self.improve = Improve(self.pool, self.given, self.params, self.engine.threads, show)
         if wanted and not native.available() and any(map(can_plan_ahead, self.problems)):
             self.construct.notes.append(native.MISSING)
-
-    def has_plan(self) -> bool:
-        """Whether there is a plan to return."""
-        return self.pool.any
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from threading import Event, Thread
-from types import TracebackType
 from typing import Literal
 
 from tqdm import tqdm
@@ -68,12 +67,7 @@ class TimeBar:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         if self._thread is not None:
             self._thread.join()

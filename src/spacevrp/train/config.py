@@ -5,16 +5,22 @@ from __future__ import annotations
 import difflib
 import math
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from spacevrp.generators import recipe, variety
-from spacevrp.inference.config import ModelConfig
+from spacevrp.inference.config import (
+    ModelConfig,
+    check_choices,
+    require_number,
+    require_whole,
+    wrong,
+)
 from spacevrp.inference.old_names import with_new_keys
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.problem import LOAD_RULES
+from spacevrp.problems.problem import LoadRule
 from spacevrp.problems.variants import SEEN_NAMES, parse_variant
 
 Optimizer = Literal["muon", "adamw"]
@@ -136,7 +142,7 @@ class TrainConfig:
     augmentations: int = 1
     rivals: int = 1
     max_moves: int = 0
-    load_rule: str = "single"
+    load_rule: LoadRule = "single"
     steps: int = 100_000
     optimizer: Optimizer = "muon"
     learning_rate: float = 4e-4
@@ -178,11 +184,11 @@ class TrainConfig:
             for size in self.all_sizes:
                 recipe.check_size(one, size)
         if self.batch % self.shards:
-            raise _wrong("shards", f"a divisor of the batch {self.batch}", self.shards)
+            raise wrong("shards", f"a divisor of the batch {self.batch}", self.shards)
         fewest = self.cycle * self.batch // (len(self.turns) if self.mixed else 1)
         smallest = variety.smallest_share(fewest)
         if 0 < self.varied < smallest:
-            raise _wrong(
+            raise wrong(
                 "varied", f"0, or at least {smallest:.2g} for this batch and list", self.varied
             )
 
@@ -199,57 +205,43 @@ class TrainConfig:
             )
             if not fine:
                 word = "names" if kind is str else "numbers"
-                raise _wrong(name, f"a list of {word}", values)
-        for name in ("mixed", "bias_recovery"):
-            if not isinstance(getattr(self, name), bool):
-                raise _wrong(name, "true or false", getattr(self, name))
+                raise wrong(name, f"a list of {word}", values)
         if not isinstance(self.model, ModelConfig):
-            raise _wrong("model", "a table", self.model)
-        choices: dict[str, tuple[Any, ...]] = {
-            "load_rule": LOAD_RULES,
-            "optimizer": get_args(Optimizer),
-            "schedule": get_args(Schedule),
-            "advantage": get_args(Advantage),
-            "baseline": get_args(Baseline),
-            "precision": get_args(Precision),
-            "moments": get_args(Moments),
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise _wrong(name, f"one of {', '.join(allowed)}", getattr(self, name))
+            raise wrong("model", "a table", self.model)
+        check_choices(self)
 
     def _check_ranges(self) -> None:
         for name in ("size", "batch", "shards", "augmentations", "steps", "log_steps"):
-            _require_whole(name, getattr(self, name), 1)
+            require_whole(name, getattr(self, name), 1)
         for name in ("trajectories", "rivals", "warmup", "max_moves", "seed"):
-            _require_whole(name, getattr(self, name), 0)
+            require_whole(name, getattr(self, name), 0)
         for name in ("learning_rate", "muon_rate", "bias_rate", "checkpoint_seconds"):
-            _require_number(name, getattr(self, name), lambda v: v > 0, "more than 0")
+            require_number(name, getattr(self, name), lambda v: v > 0, "more than 0")
         for name in ("weight_decay", "muon_decay", "clip", "instance_clip", "depot_temperature"):
-            _require_number(name, getattr(self, name), lambda v: v >= 0, "of at least 0")
-        _require_number("leader", self.leader, lambda v: v >= 1, "of at least 1")
+            require_number(name, getattr(self, name), lambda v: v >= 0, "of at least 0")
+        require_number("leader", self.leader, lambda v: v >= 1, "of at least 1")
         for name in ("momentum", "average"):
-            _require_number(name, getattr(self, name), lambda v: 0 <= v < 1, "from 0 to below 1")
+            require_number(name, getattr(self, name), lambda v: 0 <= v < 1, "from 0 to below 1")
         for name in ("decay_share", "decay_factor", "varied", "arc_credit"):
-            _require_number(name, getattr(self, name), lambda v: 0 <= v <= 1, "from 0 to 1")
-        _require_number("sure", self.sure, lambda v: 0.5 <= v <= 1, "from 0.5 to 1")
+            require_number(name, getattr(self, name), lambda v: 0 <= v <= 1, "from 0 to 1")
+        require_number("sure", self.sure, lambda v: 0.5 <= v <= 1, "from 0.5 to 1")
         if not self.variants:
-            raise _wrong("variants", "at least one variant", self.variants)
+            raise wrong("variants", "at least one variant", self.variants)
         if len(set(self.variants)) < len(self.variants):
-            raise _wrong("variants", "each variant once", self.variants)
+            raise wrong("variants", "each variant once", self.variants)
         for name in self.extra:
             if name not in self.variants:
-                raise _wrong("extra", f"some of {', '.join(self.variants)}", name)
+                raise wrong("extra", f"some of {', '.join(self.variants)}", name)
         if self.augmentations > 1 and self.augmentations != self.model.policy_heads + 1:
-            raise _wrong(
+            raise wrong(
                 "augmentations",
                 f"1, or {self.model.policy_heads + 1}, one more than policy_heads",
                 self.augmentations,
             )
         if self.arc_credit > 0 and self.baseline != "mean":
-            raise _wrong("arc_credit", "0 with the baseline `state`", self.arc_credit)
+            raise wrong("arc_credit", "0 with the baseline `state`", self.arc_credit)
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
-            raise _wrong("betas", "two numbers from 0 to below 1", self.betas)
+            raise wrong("betas", "two numbers from 0 to below 1", self.betas)
 
     @property
     def cycle(self) -> int:
@@ -309,7 +301,7 @@ class TrainConfig:
                 raise SpacevrpError(f"{name}: no key of a training run{hint}")
             if name == "model":
                 if not isinstance(value, dict):
-                    raise _wrong("model", "a table", value)
+                    raise wrong("model", "a table", value)
                 try:
                     value = ModelConfig.from_dict({**base.model.to_dict(), **with_new_keys(value)})
                 except TypeError as error:
@@ -335,7 +327,7 @@ class TrainConfig:
             if preset is not None:
                 own = get_preset(preset)
                 if base is not None and base != own:
-                    raise _wrong("preset", "the preset asked for, or none", preset)
+                    raise wrong("preset", "the preset asked for, or none", preset)
                 base = own
             base = base or get_preset(DEFAULT_PRESET)
             if network is not None:
@@ -377,21 +369,6 @@ def _value_of(name: str, text: str) -> Any:
     return value
 
 
-def _wrong(name: str, expected: str, received: object) -> SpacevrpError:
-    return SpacevrpError(f"{name}: expected {expected}, received {received!r}")
-
-
-def _require_whole(name: str, value: Any, lowest: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
-        raise _wrong(name, f"a whole number of at least {lowest}", value)
-
-
-def _require_number(name: str, value: Any, holds: Callable[[float], bool], which: str) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not holds(value):
-        raise _wrong(name, f"a number {which}", value)
-
-
 DEFAULT_PRESET = "fast"
 PRESETS = {
     # The paper's recipe: 500 epochs of 2,000 batches, one problem a batch, AdamW, rate divided by
@@ -428,5 +405,5 @@ PRESETS = {
 def get_preset(name: str) -> TrainConfig:
     """A preset by name."""
     if name not in list(PRESETS):
-        raise _wrong("preset", f"one of {', '.join(PRESETS)}", name)
+        raise wrong("preset", f"one of {', '.join(PRESETS)}", name)
     return PRESETS[name]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from spacevrp.decode.pruned_graph import capture
 from spacevrp.generators import recipe
 from spacevrp.generators.sampler import Sampler
 from spacevrp.problems.variants import parse_variant
@@ -16,9 +16,6 @@ from spacevrp.tensors import Batch
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.mixes import Mixes
 from spacevrp.train.step import TrainStep
-
-# Steps before a capture: compilation, autotuning and lazy initialisation happen there.
-_WARM_UP_STEPS = 3
 
 
 class Shards:
@@ -89,17 +86,17 @@ class CapturedWork:
         self._problem_of = shards.problems[0].clone()
         snapshot = _Snapshot(step)
         self._draws = [
-            _capture(lambda s=sampler, p=problem: self._draw(s, p), pool)  # type: ignore[misc]
+            capture(lambda s=sampler, p=problem: self._draw(s, p), pool)  # type: ignore[misc]
             for sampler, problem in zip(shards.samplers, shards.problems, strict=True)
         ]
-        self._draws[0].replay()
-        self._gradient = _capture(
+        self._draws[0]()
+        self._gradient = capture(
             lambda: step.accumulate(
                 self._batch, self._problem_of, shards.trajectories, shards.related_rows
             ),
             pool,
         )
-        self._update = _capture(step.update, pool)
+        self._update = capture(step.update, pool)
         snapshot.restore()
 
     def _draw(self, sampler: Sampler, problem: Tensor) -> None:
@@ -111,13 +108,13 @@ class CapturedWork:
     def gradient(self, step: int, shard: int = 0) -> None:
         """Draw a shard of that step and add its gradient."""
         mix = self._shards.mixes.number(step, shard)
-        self._draws[mix].replay()
-        self._gradient.replay()
+        self._draws[mix]()
+        self._gradient()
 
     def update(self) -> None:
         """Share the gradients and update the weights."""
         self.step.share()
-        self._update.replay()
+        self._update()
 
 
 class SizedWork:
@@ -167,16 +164,3 @@ def _static_copy(batch: Batch) -> Batch:
     copies = {f.name: getattr(batch, f.name).clone() for f in fields(Batch)}
     copies["duration"] = copies["distance"]  # drawn instances share them
     return Batch(**copies)
-
-
-def _capture(piece: Callable[[], None], pool: Any = None) -> torch.cuda.CUDAGraph:
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(_WARM_UP_STEPS):
-            piece()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, pool=pool):
-        piece()
-    return graph

@@ -6,8 +6,8 @@ to serve a customer: in every place of every route there is, and in a route of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from spacevrp.problems.explanation.reasons import Unserved, explain_unserved
 from spacevrp.problems.explanation.routes import Limit, RouteLimits, limits_of
 from spacevrp.problems.explanation.text import describe_limits
 from spacevrp.problems.plan import make_plan, node_id
+from spacevrp.problems.plan_documents import plain
 from spacevrp.problems.plan_text import count, write_worth
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, as_routes, judge
@@ -41,7 +42,7 @@ def unserved_document(problem: Problem, unserved: Sequence[Unserved]) -> list[di
     return [
         {
             "node": one.node,
-            "id": _plain(one.id),
+            "id": plain(one.id),
             "code": one.code,
             "message": one.message,
             "relaxation": None if one.relaxation is None else _relaxation(problem, one.relaxation),
@@ -63,7 +64,7 @@ def _relaxation(problem: Problem, relaxation: Relaxation) -> dict[str, Any]:
 def _change(problem: Problem, change: Change) -> dict[str, Any]:
     nodes = {
         "nodes": list(change.nodes),
-        "ids": [_plain(node_id(problem, node)) for node in change.nodes],
+        "ids": [plain(node_id(problem, node)) for node in change.nodes],
     }
     told = _told(change, "kind", "amount", "limit") | nodes | _told(change, "vehicle", "load")
     return told | ({"breaks": list(change.breaks)} if change.breaks else {})
@@ -71,16 +72,11 @@ def _change(problem: Problem, change: Change) -> dict[str, Any]:
 
 def _limit(limit: Limit) -> dict[str, Any]:
     told = _told(limit, "code", "used", "allowed", "slack", "share", "node")
-    return told | {"id": _plain(limit.id), "load": limit.load}
+    return told | {"id": plain(limit.id), "load": limit.load}
 
 
 def _told(one: Change | Limit, *names: str) -> dict[str, Any]:
     return {name: getattr(one, name) for name in names}
-
-
-def _plain(value: Hashable) -> Any:
-    """An id that JSON has."""
-    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 @dataclass(frozen=True)
@@ -152,10 +148,7 @@ class Explanation:
             "served": self.served,
             "unserved": unserved_document(problem, self.unserved),
             "routes": limits_document(problem, self.limits),
-            "violations": [
-                {"code": v.code, "message": v.message, "route": v.route, "node": v.node}
-                for v in self.faults
-            ],
+            "violations": [asdict(fault) for fault in self.faults],
         }
 
 

@@ -51,7 +51,9 @@ def needed(
         changes += _of_limits(problem, plan, codes, vehicle)
         changes += _of_relations(problem, nodes, faults)
         choices += _of_moments(problem, plan, codes, vehicle)
-        refused = tuple(f.node for f in faults if _is_refusal(f) and f.node is not None)
+        # Whom the vehicle may not serve on its route.
+        barred = [f for f in faults if f.code == "vehicle" and f.route is not None]
+        refused = tuple(f.node for f in barred if f.node is not None)
         if refused:
             changes.append(Change("permission", float(len(refused)), None, refused, vehicle))
         if any(f.code == "vehicle" and lacks_vehicle(f) for f in faults) and plan.vehicle:
@@ -90,11 +92,6 @@ def _of_limits(
         if kind in codes:
             changes.append(Change(kind, needs - (limit or 0), needs, vehicle=vehicle))
     return changes
-
-
-def _is_refusal(fault: Violation) -> bool:
-    """Whether a vehicle may not serve a customer on its route."""
-    return fault.code == "vehicle" and fault.route is not None
 
 
 def length_of(problem: Problem, plan: RoutePlan) -> float:

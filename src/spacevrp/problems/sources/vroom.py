@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.clock import TIME_UNITS, Clock
+from spacevrp.problems.clock import TIME_UNITS, Clock, metres_per_unit
 from spacevrp.problems.conversion import Array, as_array, as_number, as_whole, show
 from spacevrp.problems.distances import great_circle
 from spacevrp.problems.errors import ProblemError, UnsupportedError
@@ -387,12 +387,10 @@ def _crow_flies(places: list[list[float]] | None, speed_kmh: float | None) -> Ar
             "speed_kmh to travel as the crow flies",
             "neither",
         )
-    speed = as_number("speed_kmh", speed_kmh)
-    if not 0 < speed < np.inf:
-        raise ProblemError("speed_kmh", "more than 0", str(speed))
+    speed = metres_per_unit(speed_kmh, "s")
     if places is None:
         raise ProblemError("location", "[longitude, latitude]", "none")
-    return great_circle(np.array(places)) / (speed / 3.6)
+    return great_circle(np.array(places)) / speed
 
 
 def _rates_of(
