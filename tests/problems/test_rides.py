@@ -246,6 +246,9 @@ vans = st.fixed_dictionaries(
     optional={
         "breaks": st.lists(one_break, min_size=1, max_size=2),
         "latest_start": whole,
+        "window": st.tuples(st.just(0), st.integers(20, 45)),
+        "service": st.dictionaries(st.integers(1, 4), st.integers(0, 4)),
+        "speed_factor": st.sampled_from([0.5, 1]),
         "unit_duration_cost": st.just(1),
     },
 )
@@ -277,6 +280,7 @@ def test_the_referee_finds_what_exists(
     """All schedules on a grid: the same verdict, the same end and the same departure."""
     fields: dict[str, Any] = {}
     if steps is not None:
+        van = {**van, "speed_factor": 1}  # slower, they would fall faster than time passes
         levels = np.cumsum([0, *steps])
         base = np.abs(np.subtract.outer(range(5), range(5))).astype(float)
         base[base > 0] -= levels.min()
