@@ -71,11 +71,13 @@ def test_tsplib_by_hand(kind: str, target: tuple[float, float], expected: int) -
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_rows_columns_arcs_and_matrix_agree(geometry: str, rounding: str) -> None:
-    points = np.random.default_rng(1).uniform(-80, 80, (7, 2))
-    distances = Distances(coordinates=points, metric=Metric(geometry, rounding))
-    agree(distances)
-    assert distances.is_symmetric
-    assert distances.matrix().max() <= distances.extent
+    for size in (1, 2, 7, 60):
+        points = np.random.default_rng(1).uniform(-80, 80, (size, 2))
+        points[size // 2] = points[0]  # two nodes in one place
+        distances = Distances(coordinates=points, metric=Metric(geometry, rounding))
+        agree(distances)
+        assert distances.is_symmetric
+        assert distances.matrix().max() <= distances.extent
 
 
 def agree(distances: Distances) -> None:
