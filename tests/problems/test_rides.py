@@ -216,6 +216,7 @@ def test_the_referee_finds_what_exists(
         (trip,) = verdict.trips
         assert trip.schedule is not None
         assert trip.schedule.end == pytest.approx(end)
+        assert verdict.terms["makespan"] == pytest.approx(end - trip.schedule.departure)
         # Who leaves between two whole numbers may arrive at one, where travel times rise.
         off_grid = 1 if steps else 1e-6
         assert -1e-6 < trip.schedule.departure - leaves < off_grid
