@@ -48,7 +48,7 @@ def refuse_wrong_arrays(taken: dict[str, Any], table: str, more: Callable[..., l
         if value.dtype == np.float32:
             wrong.append(np.full_like(value, np.nan))
         for one in wrong + more(name, value):
-            if name == "near" and isinstance(one, np.ndarray) and one.shape[1:] == (17, 7):
+            if name in ("near", "pinned") and one is wrong[0]:
                 continue  # shorter lists are lists: then the limits are wrong
             with pytest.raises(ValueError, match="expected"):
                 native.network.rollout(**taken | {table: rest | {name: one}})
