@@ -27,19 +27,28 @@ def imported_by(*arguments: str) -> tuple[set[str], str]:
     return {line.rpartition("|")[2].strip().split(".")[0] for line in lines}, done.stdout
 
 
-def test_importing_the_package_does_not_import_torch() -> None:
-    packages, _ = imported_by("-c", "import spacevrp")
-    assert "spacevrp" in packages
-    assert "torch" not in packages
+ORACLES = "from spacevrp.oracles import ORACLES, make_oracle; list(map(make_oracle, ORACLES))"
+SOLVERS = {"pyvrp", "ortools", "vroom", "elkai"}
 
 
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_help_and_version_import_neither_torch_nor_numpy(option: str) -> None:
-    packages, output = imported_by("-m", "spacevrp", option)
+@pytest.mark.parametrize(
+    ("arguments", "absent", "printed"),
+    [
+        (["-c", "import spacevrp"], {"torch"}, []),
+        (["-c", "import spacevrp; print(spacevrp.formats.read.__name__)"], {"torch"}, ["read"]),
+        (["-c", ORACLES], {"torch", *SOLVERS}, []),
+        (["-m", "spacevrp", "versions"], {"torch"}, [spacevrp.__version__]),
+        (["-m", "spacevrp", "serve", "--help"], {"starlette", "uvicorn"}, ["--max-customers"]),
+        (["-m", "spacevrp", "--help"], {"torch", "numpy"}, [verb.name for verb in VERBS]),
+        (["-m", "spacevrp", "--version"], {"torch", "numpy"}, [spacevrp.__version__]),
+    ],
+)
+def test_nothing_is_imported_that_is_not_used(arguments, absent, printed):
+    packages, output = imported_by(*arguments)
     assert "spacevrp" in packages
-    assert packages.isdisjoint({"torch", "numpy"})
-    expected = [verb.name for verb in VERBS] if option == "--help" else [spacevrp.__version__]
-    assert all(word in output for word in expected)
+    assert packages.isdisjoint(absent)
+    assert all(word in output for word in printed)
+    assert {"formats", "write"} <= set(dir(spacevrp))  # though they are imported when asked for
 
 
 def test_every_verb_can_be_imported_and_explains_itself(capsys):

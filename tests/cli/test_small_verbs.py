@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import socket
-import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -37,12 +35,6 @@ def test_a_missing_package_is_named(
     monkeypatch.setattr("spacevrp.cli.versions._PACKAGES", ("no-such-package",))
     assert main(["versions"]) == 0
     assert "no-such-package  not installed" in capsys.readouterr().out
-
-
-def test_it_does_not_import_torch() -> None:
-    code = "import sys; from spacevrp.cli.main import main; main(['versions']); "
-    code += "sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 
 # ----------------------------------------------------------------------------------------- variants
@@ -105,13 +97,6 @@ def test_without_the_extra_one_line_says_what_to_install(
     assert capsys.readouterr().err == (
         "spacevrp: error: fastapi and uvicorn not installed: pip install 'spacevrp[serve]'\n"
     )
-
-
-def test_help_does_not_import_the_server(capsys: pytest.CaptureFixture[str]) -> None:
-    loaded = set(sys.modules)
-    assert main(["serve", "--help"]) == 0
-    assert "--max-customers" in capsys.readouterr().out
-    assert not {"fastapi", "uvicorn", "spacevrp.serve.app"} & (set(sys.modules) - loaded)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("fastapi") is None, reason="needs the extra serve")

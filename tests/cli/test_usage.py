@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,13 @@ USAGE = [
     ("solve short.json --time 5s --sample 0", "num_samples: expected none with a time"),
     ("solve short.json --time 5s --protocol paper",
      "protocol: expected default with a time"),
+    ("solve short.json --workers 2", "--workers: expected a folder, a table or --engine"),
+    ("solve short.json --part-size 2", "--part-size: expected a folder, a table or --engine"),
+    ("solve short.json --format parquet", "--format parquet: expected a folder, a table or"),
+    ("solve short.json --engine local", "expected a folder for the plans: -o OUT"),
+    ("solve short.json --engine local -o x --format csv", "expected jsonl or parquet"),
+    ("solve short.json --engine local -o x --plot a.png", "--plot: expected none"),
+    ("solve short.json --engine dask -o x", "expected local, ray or ray://HOST:PORT"),
     ("explain short.json absent.json", "absent.json: cannot be read"),
     ("explain short.json two.json", "expected a plan for each of 1 instances, received 2"),
     ("explain short.json wrong.json",
@@ -118,3 +126,18 @@ def test_bad_usage_is_one_line(folder, words, message, request, capsys):
     assert captured.err.count("\n") == 1
     assert message in captured.err
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "message"),
+    [
+        ("ray", "--engine ray -o x", "pip install 'spacevrp[ray]'"),
+        ("pyarrow", "--engine local -o x.parquet", "pip install 'spacevrp[parquet]'"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_what_is_missing_is_named(module, options, message, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, module, None)
+    assert main(["solve", "short.json", *options.split()]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line

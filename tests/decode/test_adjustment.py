@@ -16,17 +16,15 @@ from spacevrp.decode.pruned import Pruning, pruned_rollout
 from spacevrp.decode.random_numbers import LIKELIEST, numbered_keys, random_keys, uniform
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment
-from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.env.starts import can_start
 from spacevrp.generators import generate
 from spacevrp.model import streaming
-from spacevrp.model.candidates import NodeTables
 from spacevrp.model.decoder import logits
 from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import Batch, stack
 
-from .conftest import small_tables
+from .conftest import distance_tables, small_tables
 
 LINE = [(0, 0), (1, 0), (2, 0), (3, 0)]
 
@@ -81,21 +79,13 @@ def by_distance(
     problem: Problem, start: int, adjust=None, nearness: float | None = None, pull: float = 0.0
 ) -> list[int]:
     """The moves of a plan that distances decide, and a pull towards the last node."""
-    batch = stack([problem], dtype=torch.float64, on_the_fly=True)
-    flat = torch.zeros(1, 1, problem.size, 2, dtype=torch.float64)
-    embedding = flat.clone()
-    embedding[..., -1, 0] = pull * math.sqrt(2)
-    values, one = torch.ones_like(flat), torch.ones(1, dtype=torch.float64)
-    # sigmoid(0) * 1 is the context: half of the pull reaches the score.
-    keyed = torch.cat([values, values], dim=-1)
-    state = torch.zeros(1, 1, 2, dtype=torch.float64)
-    tables = NodeTables(embedding, keyed, flat, flat, state, one, one, survey(batch).scale, 50.0)
+    environment, tables = distance_tables(problem, pull)
     if nearness is not None:
         tables = replace(tables, nearness=torch.tensor([[nearness]], dtype=torch.float64))
-    near = neighbourhood(batch, problem.size - 1)
+    batch, others = environment.batch, problem.size - 1
     adjustment = None if adjust is None else adjust(batch)
-    pruning = Pruning(near, problem.size - 1, adjustment=adjustment)
-    result = pruned_rollout(CandidateEnvironment(batch), tables, torch.tensor([[start]]), pruning)
+    pruning = Pruning(neighbourhood(batch, others), others, adjustment=adjustment)
+    result = pruned_rollout(environment, tables, torch.tensor([[start]]), pruning)
     return result.sequence[0, 0].tolist()
 
 

@@ -23,6 +23,8 @@ from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import stack
 
+from .conftest import distance_tables
+
 AUGMENTATIONS, STARTS = 2, 2
 CONFIG = ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2, heads=2)
 
@@ -190,19 +192,8 @@ def test_captured_steps_are_the_plain_ones(size: str, request: pytest.FixtureReq
 # ------------------------------------------------------------------------- by distance, by hand
 
 
-def distance_only(problem: Problem) -> tuple[CandidateEnvironment, NodeTables]:
-    """Tables that see nothing but distances: the nearest option is taken."""
-    batch = stack([problem], dtype=torch.float64, on_the_fly=True)
-    flat = torch.zeros(1, 1, problem.size, 2, dtype=torch.float64)
-    one = torch.ones(1, dtype=torch.float64)
-    keyed = torch.cat([flat, flat + 1], dim=-1)
-    zeros = torch.zeros(1, 1, 2, dtype=torch.float64)
-    tables = NodeTables(flat, keyed, flat, flat, zeros, one, one, survey(batch).scale, 50.0)
-    return CandidateEnvironment(batch), tables
-
-
 def plan(problem: Problem, start: int, listed: int, choices: int) -> list[int]:
-    environment, tables = distance_only(problem)
+    environment, tables = distance_tables(problem)
     pruning = Pruning(neighbourhood(environment.batch, listed), choices)
     result = pruned_rollout(environment, tables, torch.tensor([[start]]), pruning)
     assert torch.isfinite(result.cost).all()
@@ -240,7 +231,7 @@ def test_near_nodes_of_a_large_instance_are_not_all_alike() -> None:
     points = [(0.0, 0.0), (1000.0, 1000.0), *[(2.0 - 0.1 * i, 0.0) for i in range(1, 9)]]
     problem = Problem.from_coordinates(points, depots=())
     batch = stack([problem], on_the_fly=True)
-    _, double = distance_only(problem)
+    _, double = distance_tables(problem)
     tables = NodeTables(
         *(
             getattr(double, name).float()

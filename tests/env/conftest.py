@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -47,10 +47,6 @@ class Drive:
             "travelled": self.problem.unit,
         }
         return value * units.get(name, 1.0)
-
-    def numbers(self, name: str, moves: Sequence[int]) -> list[float]:
-        """A field of the state now and after each of the moves."""
-        return [self.number(name), *(self(move).number(name) for move in moves)]
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -13,34 +15,11 @@ from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import stack
 
-# Customers 1 and 4 receive, 2 and 3 hand over.
+# As in tests/conftest.py; customers 1 and 4 receive, 2 and 3 hand over.
+FOUR_CUSTOMERS = ((0.0, 0.0), (3.0, 0.0), (3.0, 4.0), (0.0, 4.0), (0.0, 8.0))
 MIXED = (0.0, 4.0, -3.0, -5.0, 2.0)
-
-
-def test_paper_leaves_full_and_starts_with_a_linehaul(four_customers, drive):
-    van = drive(four_customers(demand=MIXED, capacity=6.0, load_rule="paper"), 1)
-    assert van.number("used") == 4.0  # empty space of a vehicle that left full
-    assert van.legal == [0, 2, 4]  # picking up 5 needs more than these 4
-    van(2)
-    assert van.number("used") == 1.0
-    van(0)
-    assert van.number("used") == 0.0
-    assert van.legal == [4]  # a linehaul is left, so 3 cannot come first
-    van(4, 0)
-    assert van.number("used") == 6.0  # only a backhaul is left: it leaves empty
-    assert van.legal == [3]
-    assert van(3).number("used") == 1.0
-
-
-def test_separate_carries_what_it_collects_to_the_depot(four_customers, drive):
-    van = drive(four_customers(demand=MIXED, capacity=8.0, load_rule="separate"), 2)
-    assert (van.number("used"), van.number("credit")) == (3.0, 3.0)
-    van(1)  # 4 for customer 1 and 3 collected were on board together
-    assert (van.number("used"), van.number("credit")) == (7.0, 3.0)
-    assert van.legal == [0, 3]  # 3 + 5 collected fit; 2 for customer 4 would have made 9
-    van(3)
-    assert (van.number("used"), van.number("credit")) == (8.0, 8.0)
-    assert van.legal == [0]
+# Two depots and four customers on a line: depots at 0 and 10, customers at 1, 2, 8, 9.
+LINE = [(0.0, 0.0), (10.0, 0.0), (1.0, 0.0), (2.0, 0.0), (8.0, 0.0), (9.0, 0.0)]
 
 
 def with_missing(*arcs: tuple[int, int]) -> np.ndarray:
@@ -50,51 +29,91 @@ def with_missing(*arcs: tuple[int, int]) -> np.ndarray:
     return matrix
 
 
-def test_missing_arcs_are_not_travelled(drive):
-    problem = Problem.from_matrix(with_missing((1, 2), (1, 3)))
-    van = drive(problem, 1)
-    assert van.legal == [0, 4]
-    assert van(4, 2, 3, 0).number("done") == 1.0
-    assert van.number("stuck") == 0.0
-    assert van.cost == pytest.approx(10.0)
+def step(*moves: int, legal: list[int] | None = None, **seen: float) -> Any:
+    """Moves in turn, each of which must be legal; then what is, and fields of the state."""
+    return moves, legal, seen
 
 
-def test_no_customer_without_a_way_home(drive):
+def collecting(**changes: Any) -> dict[str, Any]:
+    prize, penalty = [0, 0.2, 0.3, 0.4, 0.5], [0, 1.0, 2.0, 3.0, 4.0]
+    features = {"prize": prize, "penalty": penalty, "min_prize": 0.7, "max_routes": 1}
+    return {"points": FOUR_CUSTOMERS, **features, **changes}
+
+
+def loaded(rule: str, capacity: float) -> dict[str, Any]:
+    fields = {"demand": MIXED, "capacity": capacity, "load_rule": rule}
+    return {"points": FOUR_CUSTOMERS, **fields}
+
+
+DEAD_END = {"matrix": with_missing((2, 0)), "max_routes": 1}
+ON_A_LINE: dict[str, Any] = {"points": LINE, "depots": (0, 1)}
+REACHES_8 = {**ON_A_LINE, "max_length": 8.0}  # depot 0 customers 2 and 3, depot 1 the others
+# fmt: off
+DRIVEN = {
+    "paper leaves full and starts with a linehaul": (loaded("paper", 6.0), 1, [
+        step(used=4, legal=[0, 2, 4]),  # of empty space; picking up 5 needs more than these 4
+        step(2, used=1), step(0, used=0, legal=[4]),  # a linehaul is left, so 3 cannot come first
+        step(4, 0, used=6, legal=[3]),  # only a backhaul is left: it leaves empty
+        step(3, used=1)]),
+    "separate carries what it collects to the depot": (loaded("separate", 8.0), 2, [
+        step(used=3, credit=3),
+        # 4 for customer 1 and 3 collected were on board together. 3 + 5 collected fit; 2 for
+        # customer 4 would have made 9.
+        step(1, used=7, credit=3, legal=[0, 3]), step(3, used=8, credit=8, legal=[0])]),
+    "missing arcs": ({"matrix": with_missing((1, 2), (1, 3))}, 1, [
+        step(legal=[0, 4]), step(4, 2, 3, 0, done=1, stuck=0, cost=10)]),
     # Customer 2 is left over 3 only: with the way straight home missing it is never served.
-    problem = Problem.from_matrix(with_missing((2, 0)), max_routes=1)
-    assert 2 not in drive(problem, 1).legal
-    opened = problem.replace(open_routes=True)
-    assert 2 in drive(opened, 1).legal
+    "no way home": (DEAD_END, 1, [step(legal=[3, 4])]),
+    "no way home needed": (DEAD_END | {"open_routes": True}, 1, [step(legal=[2, 3, 4])]),
+    # The only vehicle may not go home before customer 2 is served; it stays where it is.
+    "a dead end": (DEAD_END, 1, [step(3, 4, legal=[4]), step(4, done=1, stuck=1, cost=np.inf)]),
+    "the last leg of a tour is missing": (
+        {"matrix": with_missing((4, 0)), "depots": ()}, 0, [step(1, 2, 3, 4, cost=np.inf)]),
+    "the last leg of a tour is there": (
+        {"matrix": with_missing((4, 0)), "depots": ()}, 0, [step(4, 1, 2, 3, cost=10)]),
+    "a switch of depots is free and not repeated": (
+        {**ON_A_LINE, "demand": [0, 0, 1, 1, 1, 1], "capacity": 2.0}, 2, [
+        step(3, 0, legal=[1, 4, 5]),  # another depot, or a new route from this one
+        step(1, switched=1, origin=1, legal=[4, 5]),  # no switching back and forth
+        step(4, 5, 1, done=1, routes=2, cost=(1 + 1 + 2) + (2 + 1 + 1))]),
+    "no switch to a depot without a customer to serve": (REACHES_8, 2, [
+        step(0, legal=[1, 3]), step(3, 0, legal=[1]), step(1, 4, 1, legal=[5])]),
+    # Only depot 0 reaches the linehaul 3; while it is open, the backhauls at 4 and 5 must wait.
+    "no switch to a depot where nobody can come first": (
+        {**REACHES_8, "demand": [0, 0, 1, 1, -1, -1], "capacity": 2.0, "load_rule": "paper"}, 2, [
+        step(0, legal=[3]), step(3, 0, legal=[1]), step(1, legal=[4, 5])]),
+    "a fleet that is too small": (
+        {"points": FOUR_CUSTOMERS, "demand": [0, 3, 3, 3, 3], "capacity": 6.0, "max_routes": 1}, 1,
+        [step(2, legal=[2]), step(2, stuck=1, cost=np.inf)]),
+    "without enough prize everything is visited": (collecting(min_prize=5.0), 1, [
+        step(2, 3, legal=[4]), step(4, legal=[0]), step(0, stuck=0)]),
+    "compulsory customers among optional ones": (
+        collecting(min_prize=0.0, penalty=[0, 1.0, np.inf, 3.0, 4.0], max_routes=None), 1, [
+        step(0, legal=[2, 3, 4]),  # other vehicles follow
+        step(2, 0, legal=[0, 3, 4]),  # now it may also stop
+        step(0, done=1, cost=6 + 10 + 3 + 4)]),
+    # Customer 4 alone is within the limit of 16.5, but not after customer 1.
+    "a delivery out of reach": (
+        {"points": FOUR_CUSTOMERS, "pairs": ((1, 4), (2, 3)), "max_length": 16.5}, 1,
+        [step(2, 3, legal=[3]), step(3, stuck=1, cost=np.inf)]),
+}
+# fmt: on
 
 
-def test_a_dead_end_is_told(drive):
-    # The only vehicle may not go home before customer 2 is served, and no vehicle can serve it.
-    van = drive(Problem.from_matrix(with_missing((2, 0)), max_routes=1), 1)
-    van(3, 4)
-    assert van.legal == [4]  # it stays where it is
-    van(4)
-    assert van.number("done") == 1.0
-    assert van.number("stuck") == 1.0
-    assert van.cost == np.inf
-
-
-def test_a_tour_whose_last_leg_is_missing_costs_infinitely_much(drive):
-    problem = Problem.from_matrix(with_missing((4, 0)), depots=())
-    van = drive(problem, 0)
-    assert van(1, 2, 3, 4).cost == np.inf
-    van = drive(problem, 0)
-    assert van(4, 1, 2, 3).cost == pytest.approx(10.0)
-
-
-# Two depots and four customers on a line: depots at 0 and 10, customers at 1, 2, 8, 9.
-LINE = [(0.0, 0.0), (10.0, 0.0), (1.0, 0.0), (2.0, 0.0), (8.0, 0.0), (9.0, 0.0)]
+@pytest.mark.parametrize(("features", "start", "steps"), DRIVEN.values(), ids=DRIVEN)
+def test_what_may_follow(drive, features, start, steps):
+    fields = dict(features)
+    build = Problem.from_matrix if "matrix" in fields else Problem.from_coordinates
+    van = drive(build(fields.pop("matrix", fields.pop("points", None)), **fields), start)
+    for moves, legal, seen in steps:
+        van(*moves)
+        assert legal is None or van.legal == legal
+        for name, value in seen.items():
+            assert (van.cost if name == "cost" else van.number(name)) == pytest.approx(value), name
 
 
 def on_a_line(**features: object) -> Problem:
     return Problem.from_coordinates(LINE, depots=(0, 1), **features)
-
-
-# --------------------------------------------------------------------------------------- depots
 
 
 def test_the_first_vehicle_comes_from_the_cheapest_depot(drive):
@@ -117,101 +136,6 @@ def test_of_equally_cheap_depots_the_first_is_taken_whatever_the_rounding(drive)
         cycle = (place[None] - place[:, None]) % (1.3 * scale)
         assert drive(Problem.from_matrix(cycle, depots=(0, 1)), 2).number("origin") == 0
         assert drive(Problem.from_matrix(cycle[::-1, ::-1], depots=(0, 1)), 2).number("origin") == 0
-
-
-def test_switching_depots_is_free_and_not_repeated(drive):
-    van = drive(on_a_line(demand=[0, 0, 1, 1, 1, 1], capacity=2.0), 2)(3, 0)
-    assert van.legal == [1, 4, 5]  # another depot, or a new route from this one
-    van(1)
-    assert van.number("switched") == 1.0
-    assert van.number("origin") == 1
-    assert van.legal == [4, 5]  # no switching back and forth
-    van(4, 5, 1)
-    assert van.number("done") == 1.0
-    assert van.number("routes") == 2
-    assert van.cost == pytest.approx((1 + 1 + 2) + (2 + 1 + 1))
-
-
-def test_no_switch_to_a_depot_without_a_customer_to_serve(drive):
-    # Limit 8: depot 0 reaches customers 2 and 3 alone, depot 1 reaches 4 and 5.
-    van = drive(on_a_line(max_length=8.0), 2)(0)
-    assert van.legal == [1, 3]
-    van(3, 0)
-    assert van.legal == [1]
-    van(1, 4, 1)
-    assert van.legal == [5]
-
-
-def test_no_switch_to_a_depot_where_the_load_rule_allows_nobody_to_come_first(drive):
-    # Only depot 0 reaches the linehaul 3; while it is open, the backhauls at 4 and 5 must wait.
-    problem = on_a_line(
-        demand=[0, 0, 1, 1, -1, -1], capacity=2.0, load_rule="paper", max_length=8.0
-    )
-    van = drive(problem, 2)(0)
-    assert van.legal == [3]
-    van(3, 0)
-    assert van.legal == [1]
-    assert van(1).legal == [4, 5]
-
-
-# ---------------------------------------------------------------------------------------- fleet
-
-
-def test_a_fleet_that_is_too_small_is_told(four_customers, drive):
-    van = drive(four_customers(demand=[0, 3, 3, 3, 3], capacity=6.0, max_routes=1), 1)
-    van(2)
-    assert van.legal == [2]
-    assert van(2).number("stuck") == 1.0
-    assert van.cost == np.inf
-
-
-# --------------------------------------------------------------------------------------- prizes
-
-
-def prize_collecting(four_customers, **changes):
-    features = {
-        "prize": [0, 0.2, 0.3, 0.4, 0.5],
-        "penalty": [0, 1.0, 2.0, 3.0, 4.0],
-        "min_prize": 0.7,
-        "max_routes": 1,
-    }
-    return four_customers(**{**features, **changes})
-
-
-def test_without_enough_prize_everything_is_visited(four_customers, drive):
-    van = drive(prize_collecting(four_customers, min_prize=5.0), 1)
-    van(2, 3)
-    assert van.legal == [4]
-    assert van(4).legal == [0]
-    assert van(0).number("stuck") == 0.0
-
-
-def test_compulsory_customers_among_optional_ones(four_customers, drive):
-    problem = prize_collecting(
-        four_customers, min_prize=0.0, penalty=[0, 1.0, np.inf, 3.0, 4.0], max_routes=None
-    )
-    van = drive(problem, 1)
-    van(0)  # other vehicles follow
-    assert van.legal == [2, 3, 4]
-    van(2, 0)
-    assert van.legal == [0, 3, 4]  # now it may also stop
-    van(0)
-    assert van.number("done") == 1.0
-    assert van.cost == pytest.approx(6 + 10 + 3 + 4)
-
-
-# ---------------------------------------------------------------------------------------- pairs
-
-
-def test_a_pickup_whose_delivery_is_out_of_reach_is_told(four_customers, drive):
-    # Customer 4 alone is within the limit of 16.5, but not after customer 1.
-    problem = four_customers(pairs=((1, 4), (2, 3)), max_length=16.5)
-    van = drive(problem, 1)
-    assert 4 not in van.legal
-    while not van.state.done.all():
-        van(van.legal[0])
-    assert van.number("stuck") == 1.0
-    assert van.cost == np.inf
 
 
 BOTH_WAYS = {"demand": [0, -1, 2, -1, 2], "capacity": 4.0}

@@ -1,4 +1,4 @@
-"""JSON of other programs in files, and whatever hypothesis makes of it."""
+"""JSON of other programs in files, and names in our own."""
 
 from __future__ import annotations
 
@@ -184,18 +184,3 @@ def test_vehicles_keep_their_ids_in_our_own_file(tmp_path: Path) -> None:
         again = read(tmp_path / "own.json")
         assert again == problem
         assert again.vehicle_ids == problem.vehicle_ids
-
-
-# ------------------------------------------------------------------------------------------ fuzzing
-
-
-def places(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where something stands in a document, at any depth."""
-    found = [path] if path else []
-    if isinstance(document, dict):
-        entries = list(document.items())
-    else:
-        entries = list(enumerate(document)) if isinstance(document, list) else []
-    for key, value in entries:
-        found += places(value, (*path, key))
-    return found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,12 +23,3 @@ def test_what_cannot_be_written_is_named(problem: Problem, tmp_path: Path) -> No
         spacevrp.write(tmp_path / "one.json", problem)  # type: ignore[arg-type]
     with pytest.raises(SpacevrpError, match="expected problems or a solution, received 'x'"):
         spacevrp.write("x", tmp_path / "one.json")  # type: ignore[arg-type]
-
-
-def test_formats_need_no_import_of_their_own() -> None:
-    program = "import spacevrp, sys; print(spacevrp.formats.read.__name__, 'torch' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["read", "False"]
-    assert {"formats", "write"} <= set(dir(spacevrp))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agreement import check_moves, close, compare, faults, left_out
-from best_routes import least_cost
+from enumeration import best_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_problems import build, random_plan, ruled_problems
@@ -131,9 +131,10 @@ def test_tiny_problems_are_solved(rules: set[str]) -> None:
     native = native_model(problem)
     found = native.model.search(*native.model.construct("insertion", 0), seed=1, iterations=400)
     solution = native.solution(found.routes, found.types)
-    missing, cost = least_cost(problem)
-    assert len(left_out(solution)) == missing
-    assert solution.cost == close(problem, cost)
+    best = best_plan(problem, partial=True)
+    assert best is not None
+    assert len(left_out(solution)) == len(left_out(best))
+    assert solution.cost == close(problem, best.cost)
 
 
 def check_plans(problem: Problem, seed: int) -> None:
@@ -222,11 +223,13 @@ def test_rides_next_to_rules_of_routes_are_planned_best(rules: set[str]) -> None
         native = native_model(problem)
         found = native.model.search(*native.model.construct("insertion", 0), seed=1, iterations=400)
         solution = native.solution(found.routes, found.types)
-        missing, cost = least_cost(problem)
+        best, free = (
+            best_plan(one, partial=True) for one in (problem, problem.replace(max_ride=None))
+        )
         assert not faults(solution)
-        assert len(left_out(solution)) == missing
-        assert solution.cost == close(problem, cost)
-        assert (missing, cost) != least_cost(problem.replace(max_ride=None))
+        assert len(left_out(solution)) == len(left_out(best))
+        assert solution.cost == close(problem, best.cost)
+        assert (len(left_out(free)), free.cost) != (len(left_out(best)), best.cost)
 
 
 def test_hostile_relations_are_refused() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -142,17 +140,6 @@ def test_a_missing_solver_says_how_to_get_it(four_customers, monkeypatch):
     monkeypatch.setattr(ORACLES["pyvrp"], "module", "no_such_module")
     with pytest.raises(MissingSolverError, match=r"pip install spacevrp\[oracles\]"):
         choose_oracle(four_customers())
-
-
-def test_solvers_are_imported_only_when_used() -> None:
-    code = (
-        "import sys\n"
-        "from spacevrp.oracles import ORACLES, make_oracle\n"
-        "for name in ORACLES: make_oracle(name)\n"
-        "print(sorted({'pyvrp', 'ortools', 'vroom', 'elkai', 'torch'} & set(sys.modules)))"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout == "[]\n"
 
 
 # ----------------------------------------------------------------------------------------- choice

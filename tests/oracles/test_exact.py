@@ -122,45 +122,35 @@ PAIRS = ((1, 2), (3, 4), (5, 6))
 HOURS = [(0, 4), (0.5, 1.4), (1.0, 2.0), (0, 1.2), (0.8, 2.9), (0, 3), (1.2, 2.2)]
 PENALTIES = [0, 0.3, 0.9, 0.2, 0.1, np.inf, 0.25]
 
+LOADED: dict[str, Any] = {"demand": [0, 4, 5, 6, 3, 5, 4], "capacity": 12.0}
+PAIRED: dict[str, Any] = {"demand": [0, -4, 4, -6, 6, -3, 3], "pairs": PAIRS, "capacity": 9.0}
+SERVICE = [0, 0.1, 0.2, 0.1, 0.1, 0.3, 0.1]
+WORTH = [0, 0.7, 0.3, 0.2, 0.9, 0.4, 0.5]
+MOST = {"ortools", "pyvrp", "vroom"}
 USERS: dict[str, tuple[Problem, set[str]]] = {
     # name -> the problem, and who must be able to take it
-    "mixed loads, separate": (
-        points(demand=MIXED, capacity=11.0, load_rule="separate"),
-        {"ortools", "pyvrp", "vroom"},
-    ),
+    "mixed loads, separate": (points(demand=MIXED, capacity=11.0, load_rule="separate"), MOST),
     "mixed loads, single": (points(demand=MIXED, capacity=11.0, load_rule="single"), {"ortools"}),
     "mixed loads, open, two depots, separate": (
         points(demand=[0, 4, -5, 6, 0, 5, -4], depots=(4, 0), capacity=9.0, open_routes=True),
-        {"ortools", "pyvrp", "vroom"},
+        MOST,
     ),
     "backhauls last beside a neutral customer": (
         points(demand=[0, 4, -5, 6, 0, 5, -4], capacity=10.0, backhaul_last=True),
         {"ortools"},
     ),
-    "backhauls last without a capacity": (
-        points(demand=MIXED, backhaul_last=True),
-        {"ortools", "pyvrp", "vroom"},
-    ),
-    "missing arcs": (
-        Problem.from_matrix(with_gaps(), demand=[0, 4, 5, 6, 3, 5, 4], capacity=12.0),
-        {"ortools", "pyvrp", "vroom"},
-    ),
-    "missing arcs in a tour": (
-        Problem.from_matrix(with_gaps(), depots=()),
-        {"ortools", "pyvrp", "vroom"},
-    ),
+    "backhauls last without a capacity": (points(demand=MIXED, backhaul_last=True), MOST),
+    "missing arcs": (Problem.from_matrix(with_gaps(), **LOADED), MOST),
+    "missing arcs in a tour": (Problem.from_matrix(with_gaps(), depots=()), MOST),
     "missing arcs with a length limit, open": (
         Problem.from_matrix(with_gaps(), max_length=1.3, open_routes=True),
-        {"ortools", "pyvrp", "vroom"},
+        MOST,
     ),
     "durations of their own": (
         Problem.from_matrix(
-            distances(),
-            durations=1.5 * distances() ** 2,
-            windows=HOURS,
-            service=[0, 0.1, 0.2, 0.1, 0.1, 0.3, 0.1],
+            distances(), durations=1.5 * distances() ** 2, windows=HOURS, service=SERVICE
         ),
-        {"ortools", "pyvrp", "vroom"},
+        MOST,
     ),
     "windows before time zero, a depot in the middle": (
         points(
@@ -168,95 +158,69 @@ USERS: dict[str, tuple[Problem, set[str]]] = {
             windows=np.array([(0, 3), *HOURS[1:3], (0, 3.5), *HOURS[4:]]) - 2.0,
             service=[0.1] * 3 + [0.0] + [0.1] * 3,
         ),
-        {"ortools", "pyvrp", "vroom"},
+        MOST,
     ),
     "open routes whose depot closes early": (
         points(windows=[(0, 0.2), *HOURS[1:]], open_routes=True),
-        {"ortools", "pyvrp", "vroom"},
+        MOST,
     ),
-    "a fleet limit": (
-        points(demand=[0, 4, 5, 6, 3, 5, 4], capacity=15.0, max_routes=2),
-        {"ortools", "pyvrp", "vroom"},
-    ),
+    "a fleet limit": (points(**LOADED | {"capacity": 15.0}, max_routes=2), MOST),
     "a fleet limit for two depots together": (
         points(demand=[0, 4, 5, 6, 3, 5, 0], depots=(0, 6), capacity=12.0, max_routes=2),
         {"ortools"},
     ),
-    "customers that may be skipped": (
-        points(penalty=PENALTIES, demand=[0, 4, 5, 6, 3, 5, 4], capacity=12.0),
-        {"ortools", "pyvrp"},
-    ),
+    "customers that may be skipped": (points(penalty=PENALTIES, **LOADED), {"ortools", "pyvrp"}),
     "pairs with windows and service": (
         points(
-            demand=[0, -4, 4, -6, 6, -3, 3],
-            pairs=PAIRS,
-            capacity=9.0,
+            **PAIRED,
             windows=[(0, 6), *[(0, 3)] * 3, (0.8, 3.5), (0.3, 4), (1.2, 4)],
-            service=[0, 0.1, 0.2, 0.1, 0.1, 0.3, 0.1],
+            service=SERVICE,
         ),
-        {"ortools", "pyvrp", "vroom"},
+        MOST,
     ),
     "pairs that may be skipped": (
-        points(
-            demand=[0, -4, 4, -6, 6, -3, 3],
-            pairs=PAIRS,
-            capacity=9.0,
-            penalty=[0, 0.4, 0.2, 0.6, 0.5, np.inf, np.inf],
-        ),
+        points(**PAIRED, penalty=[0, 0.4, 0.2, 0.6, 0.5, np.inf, np.inf]),
         {"ortools", "pyvrp"},
     ),
     "two vehicles collect prizes": (
         points(maximise_prize=True, max_length=1.5, max_routes=2, prize=[0, 7, 3, 2, 9, 4, 5]),
-        {"ortools", "pyvrp", "vroom"},
+        MOST,
     ),
     "prizes with many digits": (
         points(
-            maximise_prize=True,
-            max_length=1.9,
-            max_routes=1,
-            prize=[0, 0.71234567, 0.3, 0.2, 0.9, 0.4, 0.5],
+            **{"maximise_prize": True, "max_length": 1.9, "max_routes": 1},
+            prize=[0, 0.71234567, *WORTH[2:]],
         ),
         {"ortools", "pyvrp"},
     ),
     "two vehicles and a minimum prize": (
-        points(
-            prize=[0, 0.7, 0.3, 0.2, 0.9, 0.4, 0.5],
-            penalty=[0, 0.2, 0.2, 0.1, 0.1, 0.3, 0.1],
-            min_prize=2.0,
-            demand=[0, 4, 5, 6, 3, 5, 4],
-            capacity=12.0,
-        ),
+        points(prize=WORTH, penalty=[0, 0.2, 0.2, 0.1, 0.1, 0.3, 0.1], min_prize=2.0, **LOADED),
         {"ortools"},
     ),
     "a minimum prize beyond all there is": (
         points(
             prize=[0, 0.7, 0.3, 0.0, 0.9, 0.4, 0.5],
             penalty=[0, 0.2, 0.2, 0.01, 0.1, 0.3, 0.1],
-            min_prize=20.0,
-            max_routes=1,
+            **{"min_prize": 20.0, "max_routes": 1},
         ),
         {"ortools"},
     ),
     "one open route from a depot in the middle": (
         points(depots=(3,), max_routes=1, open_routes=True),
-        {"ortools", "pyvrp", "vroom", "lkh"},
+        MOST | {"lkh"},
     ),
-    "one route": (points(max_routes=1), {"ortools", "pyvrp", "vroom", "lkh"}),
+    "one route": (points(max_routes=1), MOST | {"lkh"}),
     "fractions of a load": (
-        points(demand=np.array([0, 4, 5, 6, 3, 5, 4]) / 30, capacity=11 / 30),
-        {"ortools", "pyvrp", "vroom"},
+        points(demand=np.array(LOADED["demand"]) / 30, capacity=11 / 30),
+        MOST,
     ),
     "lengths in the thousands": (
-        Problem.from_coordinates(
-            POINTS * 4321.0, demand=[0, 4, 5, 6, 3, 5, 4], capacity=12.0, max_length=9100.0
-        ),
-        {"ortools", "pyvrp", "vroom"},
+        Problem.from_coordinates(POINTS * 4321.0, **LOADED, max_length=9100.0),
+        MOST,
     ),
     "rounded distances": (
-        Problem.from_coordinates(
-            np.rint(POINTS * 100), metric=None, demand=[0, 4, 5, 6, 3, 5, 4], capacity=12.0
-        ),
-        {"ortools", "pyvrp", "vroom"},
+        Problem.from_coordinates(np.rint(POINTS * 100), metric=None, **LOADED),
+        MOST,
     ),
 }
 # In these some may be left out. All else is for OR-Tools with either search.

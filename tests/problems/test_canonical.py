@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_problems import build
 
 from spacevrp.problems.canonical import canonical, restore
 from spacevrp.problems.problem import Problem
@@ -75,40 +76,18 @@ def compare(problem: Problem, rng: np.random.Generator, times: int) -> int:
     return found
 
 
-def own_problem(rng: np.random.Generator) -> Problem:
-    """A user's: a matrix, and any of open routes, windows, limits, service, linehauls first."""
-    size, depots = 8, int(rng.integers(1, 4))
-    at_depot = np.arange(size) < depots
-    matrix = rng.integers(1, 30, (size, size)).astype(float)
-    if rng.random() < 0.3:
-        matrix = matrix + matrix.T
-    np.fill_diagonal(matrix, 0.0)
-    options: dict[str, object] = {"open_routes": bool(rng.random() < 0.7)}
-    if rng.random() < 0.8:
-        opens = rng.integers(0, 40, size)
-        windows = np.stack([opens, opens + rng.integers(5, 80, size)], axis=1).astype(float)
-        windows[at_depot] = [0.0, float(rng.integers(20, 120))]
-        options["windows"] = windows
-    if rng.random() < 0.5:
-        options["max_length"] = float(rng.integers(40, 120))
-    if rng.random() < 0.5:
-        options["service"] = np.where(at_depot, 0.0, rng.integers(0, 9, size))
-    demand = np.where(at_depot, 0, rng.integers(1, 4, size))
-    options["backhaul_last"] = bool(rng.random() < 0.3)
-    if options["backhaul_last"]:
-        demand = np.where(rng.random(size) < 0.4, -demand, demand)
-    if rng.random() < 0.6 or options["backhaul_last"]:
-        options |= {"demand": demand, "capacity": float(rng.integers(5, 12))}
-    if rng.random() < 0.2:
-        options["max_routes"] = int(rng.integers(1, 5))
-    return Problem.from_matrix(
-        matrix, depots=tuple(range(depots)), allow_unservable=True, **options
-    )
+# What users may have of, beside a matrix.
+OWN = ("depots", "open", "windows", "length", "service", "capacity", "backhaul", "backhaul_last")
+OWN += ("separate", "max_routes")
 
 
 def test_problems_of_users() -> None:
     rng = np.random.default_rng(0)
-    assert sum(compare(own_problem(rng), rng, 2) for _ in range(150)) > 100
+    found = 0
+    for seed in range(150):
+        features = {one for one in OWN if rng.random() < 0.4}
+        found += compare(build({"matrix", *features}, seed, 6), rng, 2)
+    assert found > 100
 
 
 def test_a_tour_passes_home_where_that_is_shorter() -> None:

@@ -216,6 +216,11 @@ def test_refused_by_field_and_number(change: dict[str, Any], field: str, part: s
     assert caught.value.field.endswith(f", {field}")
 
 
+def test_a_name_is_text() -> None:
+    with pytest.raises(ProblemError, match="vehicles, type 0, name: expected text, received 5"):
+        square({**VAN, "name": 5})
+
+
 def test_two_vehicles_cannot_have_the_same_pin() -> None:
     with pytest.raises(ProblemError, match="pinned to type 0 already"):
         square({**VAN, "count": 1, "pinned": [1]}, {**BIKE, "count": 1, "pinned": [1]})

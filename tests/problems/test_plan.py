@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from random_problems import planned_problems
 
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.plan import make_plan
@@ -116,35 +116,8 @@ def test_routes_alone_have_no_plan() -> None:
 # ------------------------------------------------------------------------------------ properties
 
 
-@st.composite
-def plans(draw: st.DrawFn) -> tuple[Problem, list[list[int]]]:
-    """An instance with loads, windows and a length limit, and a plan that may break all of them."""
-    size = draw(st.integers(3, 7))
-    whole = st.integers(0, 20)
-    points = draw(st.lists(st.tuples(whole, whole), min_size=size, max_size=size))
-    demand = [0, *draw(st.lists(st.integers(-5, 5), min_size=size - 1, max_size=size - 1))]
-    openings = draw(st.lists(st.integers(0, 60), min_size=size, max_size=size))
-    windows = [(0, 400), *((opening, opening + 40) for opening in openings[1:])]
-    problem = Problem.from_coordinates(
-        np.array(points, dtype=float),
-        demand=np.array(demand, dtype=float),
-        capacity=float(draw(st.integers(5, 12))),
-        load_rule=draw(st.sampled_from(["single", "separate", "paper"])),
-        max_length=float(draw(st.integers(60, 90))),
-        windows=np.array(windows, dtype=float),
-        service=np.array([0.0] + [3.0] * (size - 1)),
-        open_routes=draw(st.booleans()),
-        penalty=[0.0] + [2.0] * (size - 1),
-    )
-    order = draw(st.permutations(range(1, size)))
-    kept = draw(st.integers(0, size - 1))
-    cut = draw(st.integers(0, kept))
-    end = [] if problem.open_routes else [0]
-    return problem, [[0, *order[:cut], *end], [0, *order[cut:kept], *end]]
-
-
-@given(plans())
-def test_the_referee_says_the_same(drawn: tuple[Problem, list[list[int]]]) -> None:
+@given(planned_problems)
+def test_the_referee_says_the_same(drawn: tuple[Problem, Any]) -> None:
     problem, routes = drawn
     verdict = judge(problem, routes)
     plan = make_plan(problem, routes, verdict.cost)
@@ -172,14 +145,15 @@ def test_the_referee_says_the_same(drawn: tuple[Problem, list[list[int]]]) -> No
     assert long == blamed("length")
 
 
-@given(plans())
-def test_who_leaves_later_is_back_no_later(drawn: tuple[Problem, list[list[int]]]) -> None:
+@given(planned_problems)
+def test_who_leaves_later_is_back_no_later(drawn: tuple[Problem, Any]) -> None:
     problem, routes = drawn
+    (depot,) = problem.depots
     for number, route in enumerate(make_plan(problem, routes, 0.0).routes):
         windows = np.array(problem.windows)
-        windows[0, 0] = route.spare
+        windows[depot, 0] += route.spare
         later = make_plan(problem.replace(windows=windows), routes, 0.0).routes[number]
-        assert later.stops[0].reached == route.spare
+        assert later.stops[0].reached == windows[depot, 0]
         assert later.stops[-1].left == pytest.approx(route.stops[-1].left, abs=1e-9)
         assert later.waiting == pytest.approx(route.waiting - route.spare, abs=1e-9)
         for before, after in zip(route.stops[1:], later.stops[1:], strict=True):
@@ -188,8 +162,8 @@ def test_who_leaves_later_is_back_no_later(drawn: tuple[Problem, list[list[int]]
         assert [stop.reached for stop in alike.stops] == [stop.reached for stop in later.stops]
 
 
-@given(plans())
-def test_every_form_of_a_plan_tells_the_same(drawn: tuple[Problem, list[list[int]]]) -> None:
+@given(planned_problems)
+def test_every_form_of_a_plan_tells_the_same(drawn: tuple[Problem, Any]) -> None:
     problem, routes = drawn
     solution = Solution.judged(problem, routes)
     document = solution.to_dict()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_problems import planned_problems
 
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.problem import Problem
@@ -123,41 +124,28 @@ def test_arrays_and_tuples_are_routes_too(four_customers: Build) -> None:
 # ------------------------------------------------------------------------------------ properties
 
 
-@st.composite
-def plans(draw: st.DrawFn) -> tuple[dict[str, Any], list[list[int]]]:
-    """A closed CVRP with windows and a length limit, and a plan that may break any of its rules."""
-    size = draw(st.integers(3, 8))
-    whole = st.integers(0, 20)
-    points = draw(st.lists(st.tuples(whole, whole), min_size=size, max_size=size))
-    demand = [0, *draw(st.lists(st.integers(-5, 5), min_size=size - 1, max_size=size - 1))]
-    data = {
-        "coordinates": np.array(points, dtype=float),
-        "demand": np.array(demand, dtype=float),
-        "capacity": float(draw(st.integers(5, 12))),
-        "load_rule": draw(st.sampled_from(["single", "separate", "paper"])),
-        "max_length": float(draw(st.integers(60, 90))),  # any customer alone is within it
-    }
-    order = draw(st.permutations(range(1, size)))
-    kept = draw(st.integers(1, size - 1))
-    cut = draw(st.integers(0, kept))
-    return data, [[0, *order[:cut], 0], [0, *order[cut:kept], 0]]
-
-
 def codes(verdict: Verdict) -> list[tuple[str, int | None]]:
     return sorted((v.code, v.route or 0) for v in verdict.violations)
 
 
-@settings(deadline=None, max_examples=60)
-@given(plans(), st.randoms(use_true_random=False))
-def test_new_numbers_for_the_nodes_keep_cost_and_violations(plan, random):
-    data, routes = plan
-    size = len(data["demand"])
-    before = judge(Problem.from_coordinates(**data), routes)
-    order = list(range(size))
+@settings(max_examples=60)
+@given(planned_problems, st.randoms(use_true_random=False))
+def test_new_numbers_for_the_nodes_keep_cost_and_violations(drawn, random):
+    problem, routes = drawn
+    before = judge(problem, routes)
+    order = list(range(problem.size))
     random.shuffle(order)  # node order[i] is renamed to i
     new_name = {old: new for new, old in enumerate(order)}
-    data["coordinates"], data["demand"] = data["coordinates"][order], data["demand"][order]
-    renamed = Problem.from_coordinates(**data, depots=new_name[0])
+    by_node = ("demand", "windows", "service", "penalty")
+    renamed = Problem.from_matrix(
+        problem.distances.matrix()[np.ix_(order, order)],
+        durations=problem.durations.matrix()[np.ix_(order, order)],
+        depots=[new_name[depot] for depot in problem.depots],
+        **{name: getattr(problem, name)[order] for name in by_node},
+        **{name: getattr(problem, name) for name in ("capacity", "max_length", "load_rule")},
+        open_routes=problem.open_routes,
+        allow_unservable=True,
+    )
     after = judge(renamed, [[new_name[node] for node in route] for route in routes])
     assert after.cost == pytest.approx(before.cost, abs=1e-9)
     assert codes(after) == codes(before)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from schedules import Schedules
 
 from spacevrp.problems.fleet import Break, Terms, Vehicle
 from spacevrp.problems.problem import Problem
@@ -26,153 +26,10 @@ class Day:
 
     problem: Problem
     route: tuple[int, ...]
-    known: dict[tuple[int, int, int], set[tuple[int, int]]] = field(default_factory=dict)
 
     @property
     def terms(self) -> Terms:
         return self.problem.fleet[0]
-
-
-# ------------------------------------------------------------------------ the clock, unit by unit
-
-
-def brute_force(day: Day) -> tuple[int, int] | None:
-    """The latest departure among those with the least end, and that end; None for none."""
-    found: dict[int, int] = {}
-    for departure in range(HORIZON):
-        if departure < earliest(day) or departure > day.terms.latest_start:
-            continue
-        ends = [
-            end
-            for taken in range(len(day.terms.breaks) + 1)
-            if in_time_before(day.terms.breaks[:taken], departure)
-            for end in ends_of(day, departure, taken)
-        ]
-        if ends:
-            found[departure] = min(ends)
-    if not found:
-        return None
-    least = min(found.values())
-    return max(departure for departure, end in found.items() if end == least), least
-
-
-def earliest(day: Day) -> float:
-    opening = max(day.problem.windows[0, 0], day.terms.leaves_from)
-    return max(opening, released(day, 0))
-
-
-def released(day: Day, position: int) -> float:
-    """The latest release of the customers between a depot and the next one."""
-    if day.problem.release is None:
-        return -np.inf
-    moments = [-np.inf]
-    for node in day.route[position + 1 :]:
-        if node == 0:
-            break
-        moments.append(day.problem.release[node])
-    return max(moments)
-
-
-def in_time_before(breaks: tuple[Break, ...], departure: int) -> bool:
-    """Whether the breaks can be over by then, at whatever times."""
-    clocks = {-HORIZON}
-    for one in breaks:
-        clocks = {
-            begin + int(one.duration)
-            for clock in clocks
-            for begin in range(clock, departure + 1)
-            if may_begin(one, begin)
-        }
-    return any(clock <= departure for clock in clocks)
-
-
-def may_begin(one: Break, clock: int) -> bool:
-    return any(opening <= clock <= closing for opening, closing in one.windows)
-
-
-def ends_of(day: Day, departure: int, taken: int) -> Iterator[int]:
-    """Every time at which the route may be over."""
-    left = {(departure, taken)}
-    for position in range(1, len(day.route)):
-        left = {one for clock, done in left for one in leave_next(day, position, clock, done)}
-    for clock, done in left:
-        if clock <= day.terms.back_by and in_time_after(day.terms.breaks[done:], clock):
-            yield clock
-
-
-def in_time_after(breaks: tuple[Break, ...], clock: int) -> bool:
-    clocks = {clock}
-    for one in breaks:
-        clocks = {
-            begin + int(one.duration)
-            for clock in clocks
-            for begin in range(clock, HORIZON)
-            if may_begin(one, begin)
-        }
-    return bool(clocks)
-
-
-def leave_next(day: Day, position: int, clock: int, taken: int) -> set[tuple[int, int]]:
-    """When the vehicle may leave the next stop, and with how many breaks behind it."""
-    key = (position, clock, taken)
-    if key in day.known:
-        return day.known[key]
-    left = day.known[key] = set()
-    states = {(clock, taken, driving(day, position, clock))}  # units still to drive
-    seen = set(states)
-    while states:
-        clock, taken, rest = states.pop()
-        if rest == 0 and may_serve(day, position, clock):
-            over = clock + takes(day, position)
-            if is_reload(day, position):
-                over = max(over, int(max(released(day, position), 0)))
-            left.add((over, taken))
-        steps = [(clock + 1, taken, max(rest - 1, 0))]  # drive on, or wait
-        if taken < len(day.terms.breaks) and may_begin(day.terms.breaks[taken], clock):
-            steps.append((clock + int(day.terms.breaks[taken].duration), taken + 1, rest))
-        for step in steps:
-            if step[0] < HORIZON and step not in seen:
-                seen.add(step)
-                states.add(step)
-    return left
-
-
-def driving(day: Day, position: int, clock: int) -> int:
-    origin, target = day.route[position - 1], day.route[position]
-    times = day.problem.travel_times
-    takes = day.problem.durations.between(origin, target)
-    if times:
-        takes = np.interp(clock, [at for at, _ in times], [m[origin, target] for _, m in times])
-    whole = takes / day.terms.speed_factor
-    assert whole == round(whole)
-    return round(whole)
-
-
-def is_reload(day: Day, position: int) -> bool:
-    return day.route[position] == 0 and position < len(day.route) - 1
-
-
-def may_serve(day: Day, position: int, clock: int) -> bool:
-    node = day.route[position]
-    opening, closing = day.problem.windows[node]
-    at_end = node == 0 and not is_reload(day, position)
-    open_now = clock <= closing if at_end else opening <= clock <= closing
-    return open_now and not any(
-        node == at and begin < clock < end for at, begin, end in day.problem.closed
-    )
-
-
-def takes(day: Day, position: int) -> int:
-    before, node = day.route[position - 1], day.route[position]
-    if node == 0 and not is_reload(day, position):
-        return 0
-    service = dict(day.terms.service).get(node, day.problem.service[node])
-    if day.problem.setup is not None and day.problem.durations.between(before, node) > 0:
-        service += day.problem.setup[node]
-    return int(service)
-
-
-# --------------------------------------------------------------------------------------- any day
 
 
 def windows(latest: int) -> st.SearchStrategy[tuple[int, int]]:
@@ -242,7 +99,7 @@ def days(draw: st.DrawFn) -> Day:
 @settings(max_examples=15)
 def test_the_schedule_is_that_of_a_clock_moved_on_unit_by_unit(day: Day) -> None:
     in_time = not judge_times(day.problem, day.route)
-    expected = brute_force(day)
+    expected = Schedules(day.problem, day.route, HORIZON).best()
     assert in_time == (expected is not None)
     if expected is None:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from schedules import Schedules
 
 from spacevrp import Problem, Solution, judge
 from spacevrp.formats.instance_json import read_json, write_json
@@ -17,7 +18,7 @@ from spacevrp.search import Stop, improve
 
 # The depot and four customers on a line, one apart.
 LINE = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0)]
-LATEST = 18
+LATEST, HORIZON = 18, 60
 
 
 def on_line(windows: dict[int, Any], **fields: Any) -> Problem:
@@ -139,98 +140,6 @@ def test_everything_together_is_written_read_and_solved(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------- every schedule there is
 
 
-def every_schedule(problem: Problem, nodes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(end, departure) of every schedule of whole numbers that keeps all rules."""
-    terms = problem.fleet[0]
-    service = terms.service_at(problem.service)
-    assert problem.max_ride is not None
-    limits = {
-        pair: limit for pair, limit in zip(problem.pairs, problem.max_ride.tolist(), strict=True)
-    }
-    pickup_of = {delivery: pickup for pickup, delivery in problem.pairs}
-    breaks = terms.breaks
-    last = len(nodes) - 1
-
-    def release_of(position: int) -> float:
-        """Of what is loaded at a depot: all up to the next one."""
-        released = -np.inf
-        for node in nodes[position + 1 :]:
-            if node in problem.depots:
-                break
-            if problem.release is not None:
-                released = max(released, problem.release[node])
-        return released
-
-    def travel(a: int, b: int, leaving: float) -> float:
-        if not problem.travel_times:
-            return float(problem.durations.between(a, b)) / terms.speed_factor
-        moments = [moment for moment, _ in problem.travel_times]
-        return float(np.interp(leaving, moments, [m[a, b] for _, m in problem.travel_times]))
-
-    def opens(node: int, moment: float) -> bool:
-        opening, closing = problem.windows[node]
-        gaps = [(a, b) for closed, a, b in problem.closed if closed == node]
-        return opening <= moment <= closing and not any(a < moment < b for a, b in gaps)
-
-    def takes_rest(taken: int, clock: float) -> bool:
-        """Whether the other breaks may be taken after the route."""
-        for one in breaks[taken:]:
-            begins = [max(clock, a) for a, b in one.windows if max(clock, a) <= b]
-            if not begins:
-                return False
-            clock = min(begins) + one.duration
-        return True
-
-    def pause(taken: int, clock: float, arrival: float) -> Iterator[tuple[int, float]]:
-        """(breaks taken, arrival) for all breaks on a leg, and all moments at which they begin."""
-        yield taken, arrival
-        if taken == len(breaks):
-            return
-        one = breaks[taken]
-        for begin in range(LATEST + 1):
-            if begin >= clock and any(a <= begin <= b for a, b in one.windows):
-                over = begin + one.duration
-                yield from pause(taken + 1, over, max(arrival, begin) + one.duration)
-
-    over_by = min(terms.back_by, problem.windows[nodes[-1], 1])
-
-    def go_on(position: int, taken: int, left: float, ends: dict[int, float]) -> Iterator[int]:
-        if position == last:
-            if left <= over_by and takes_rest(taken, left):
-                yield int(left)
-            return
-        node = nodes[position + 1]
-        way = travel(nodes[position], node, left)
-        for then, arrival in set(pause(taken, left, left + way)):
-            if position + 1 == last:
-                yield from go_on(last, then, arrival, ends)
-                continue
-            for begin in range(int(arrival), LATEST + 1):
-                pickup = pickup_of.get(node)
-                if pickup is not None and begin - ends[pickup] > limits[pickup, node]:
-                    break
-                if opens(node, begin):
-                    over = begin + float(service[node])
-                    if node in problem.depots:
-                        over = max(over, release_of(position + 1))
-                    yield from go_on(position + 1, then, over, {**ends, node: over})
-
-    earliest = max(problem.windows[nodes[0], 0], terms.leaves_from, release_of(0))
-    for departure in range(int(earliest), LATEST + 1):
-        if departure > terms.latest_start:
-            break
-        clock, starts = -np.inf, [0]
-        for taken, one in enumerate(breaks, start=1):  # before it leaves
-            begins = [max(clock, a) for a, b in one.windows if max(clock, a) <= b]
-            if not begins or min(begins) + one.duration > departure:
-                break
-            clock = min(begins) + one.duration
-            starts.append(taken)
-        for taken in starts:
-            for end in go_on(0, taken, departure, {}):
-                yield end, departure
-
-
 def as_windows(ends: list[int], last: int) -> list[tuple[int, int]]:
     """Windows from moments in order: each opens at one and closes at the next."""
     return list(zip(ends[::2], [*ends, last][1::2], strict=True))
@@ -246,6 +155,9 @@ vans = st.fixed_dictionaries(
     optional={
         "breaks": st.lists(one_break, min_size=1, max_size=2),
         "latest_start": whole,
+        "window": st.tuples(st.just(0), st.integers(20, 45)),
+        "service": st.dictionaries(st.integers(1, 4), st.integers(0, 4)),
+        "speed_factor": st.sampled_from([0.5, 1]),
         "unit_duration_cost": st.just(1),
     },
 )
@@ -277,6 +189,7 @@ def test_the_referee_finds_what_exists(
     """All schedules on a grid: the same verdict, the same end and the same departure."""
     fields: dict[str, Any] = {}
     if steps is not None:
+        van = {**van, "speed_factor": 1}  # slower, they would fall faster than time passes
         levels = np.cumsum([0, *steps])
         base = np.abs(np.subtract.outer(range(5), range(5))).astype(float)
         base[base > 0] -= levels.min()
@@ -294,16 +207,16 @@ def test_the_referee_finds_what_exists(
         allow_unservable=True,
         **fields,
     )
-    found = list(every_schedule(problem, route))
+    found = Schedules(problem, route, HORIZON).best()
     verdict = judge(problem, [route])
     said = [one.message for one in verdict.violations]
-    assert verdict.feasible == bool(found), (said, min(found, default=None))
-    if found:
-        end = min(found)[0]
-        leaves = max(departure for over, departure in found if over == end)
+    assert verdict.feasible == (found is not None), (said, found)
+    if found is not None:
+        leaves, end = found
         (trip,) = verdict.trips
         assert trip.schedule is not None
         assert trip.schedule.end == pytest.approx(end)
+        assert verdict.terms["makespan"] == pytest.approx(end - trip.schedule.departure)
         # Who leaves between two whole numbers may arrive at one, where travel times rise.
         off_grid = 1 if steps else 1e-6
         assert -1e-6 < trip.schedule.departure - leaves < off_grid

@@ -397,6 +397,7 @@ def test_a_type_that_contradicts_itself(vehicle: dict[str, Any], message: str) -
         ({"setup": [1, 0, 0, 0, 0]}, "setup, node 0: expected 0 at a depot"),
         ({"setup": [0, -1, 0, 0, 0]}, "setup, node 1: expected a duration of at least 0"),
         ({"travel_times": 5}, "travel_times: expected (moment, durations (N, N))"),
+        ({"travel_times": [5]}, "travel_times: expected (moment, durations (N, N))"),
         ({"travel_times": [(0, FAR[:2])]}, "travel_times: expected matrices (5, 5)"),
         ({"travel_times": [(5, FAR), (5, FAR)]}, "travel_times: expected moments in order"),
         ({"travel_times": [(0, FAR), (5, 0 * FAR)]},

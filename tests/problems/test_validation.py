@@ -147,60 +147,50 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "field", "node", "fragment"), ROWS)
+PAIR_ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
+    ({"pairs": [(1, 2), (3, 5)]}, "pairs", None, "0 to 4, received 5"),
+    ({"pairs": [(1, 2), (2, 4)]}, "pairs", 2, "one pair a node, received several"),
+    ({"pairs": [(1, 2), (3, 3)]}, "pairs", 3, "one pair a node"),
+    ({"pairs": [(1, 2), (0, 4)]}, "pairs", 0, "customers, received a depot"),
+    ({"pairs": [(1, 2, 3)]}, "pairs", None, "(pickup, delivery) node numbers"),
+    ({"pairs": 7}, "pairs", None, "received 7"),
+    ({"pairs": [(1.0, 2.0)]}, "pairs", None, "whole node numbers, received 1.0"),
+    (  # the wrong way round
+        {"pairs": [(2, 1), (3, 4)]},
+        *("demand", 2, "a pickup (negative) equal to the delivery at node 1, received 3.0"),
+    ),
+    ({"demand": [0, -3, 2, -5, 5]}, "demand", 1, "received -3.0 against 2.0"),
+    ({"backhaul_last": True}, "backhaul_last", None, "False beside pairs"),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "node", "fragment"),
+    [
+        *(({**SOUND, **change}, *rest) for change, *rest in ROWS),
+        *(({**PAIRED, **change}, *rest) for change, *rest in PAIR_ROWS),
+    ],
+)
 def test_refused(change: dict[str, Any], field: str, node: int | None, fragment: str) -> None:
-    error = blame(Problem.from_coordinates, {"coordinates": CROSS, **SOUND, **change})
+    error = blame(Problem.from_coordinates, {"coordinates": CROSS, **change})
     assert (error.field, error.node) == (field, node)
     assert fragment in str(error)
     assert str(error).startswith(field if node is None else f"{field}, node {node}: expected ")
 
 
 @pytest.mark.parametrize(
-    ("change", "field", "node", "fragment"),
+    ("field", "value"),
     [
-        ({"pairs": [(1, 2), (3, 5)]}, "pairs", None, "0 to 4, received 5"),
-        ({"pairs": [(1, 2), (2, 4)]}, "pairs", 2, "one pair a node, received several"),
-        ({"pairs": [(1, 2), (3, 3)]}, "pairs", 3, "one pair a node"),
-        ({"pairs": [(1, 2), (0, 4)]}, "pairs", 0, "customers, received a depot"),
-        ({"pairs": [(1, 2, 3)]}, "pairs", None, "(pickup, delivery) node numbers"),
-        ({"pairs": 7}, "pairs", None, "received 7"),
-        ({"pairs": [(1.0, 2.0)]}, "pairs", None, "whole node numbers, received 1.0"),
-        (
-            {"pairs": [(2, 1), (3, 4)]},  # the wrong way round
-            *("demand", 2, "a pickup (negative) equal to the delivery at node 1, received 3.0"),
-        ),
-        ({"demand": [0, -3, 2, -5, 5]}, "demand", 1, "received -3.0 against 2.0"),
-        ({"backhaul_last": True}, "backhaul_last", None, "False beside pairs"),
+        *(("demand", [0, 1, 1, 1, 1]), ("windows", [(0, 9)] * 5), ("service", [1] * 5)),
+        *(("max_length", 9), ("open_routes", True), ("backhaul_last", True), ("prize", [1] * 5)),
+        *(("penalty", [1] * 5), ("min_prize", 1), ("revealed_prize", [0] * 5), ("max_routes", 2)),
+        *(("maximise_prize", True), ("pairs", [(0, 1), (2, 3)])),
     ],
 )
-def test_pairs_refused(change: dict[str, Any], field: str, node: int | None, fragment: str) -> None:
-    error = blame(Problem.from_coordinates, {"coordinates": CROSS, **PAIRED, **change})
-    assert (error.field, error.node) == (field, node)
-    assert fragment in str(error)
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"demand": [0, 1, 1, 1, 1]}, "demand"),
-        ({"windows": [(0, 9)] * 5}, "windows"),
-        ({"service": [1] * 5}, "service"),
-        ({"max_length": 9}, "max_length"),
-        ({"open_routes": True}, "open_routes"),
-        ({"backhaul_last": True}, "backhaul_last"),
-        ({"prize": [1] * 5}, "prize"),
-        ({"penalty": [1] * 5}, "penalty"),
-        ({"min_prize": 1}, "min_prize"),
-        ({"revealed_prize": [0] * 5}, "revealed_prize"),
-        ({"maximise_prize": True, "max_length": 9}, "maximise_prize"),
-        ({"pairs": [(1, 2), (3, 4)]}, "pairs"),
-        ({"max_routes": 2}, "max_routes"),
-    ],
-)
-def test_a_tour_without_a_depot_has_no_vehicle(change: dict[str, Any], field: str) -> None:
-    if field == "pairs":
-        change = {**change, "coordinates": CROSS[:4], "pairs": [(0, 1), (2, 3)]}
-    error = blame(Problem.from_coordinates, {"coordinates": CROSS, **TOUR, **change})
+def test_a_tour_without_a_depot_has_no_vehicle(field: str, value: Any) -> None:
+    change = {field: value, **({"max_length": 9} if field == "maximise_prize" else {})}
+    places = CROSS[:4] if field == "pairs" else CROSS  # all of them in pairs
+    error = blame(Problem.from_coordinates, {"coordinates": places, **TOUR, **change})
     assert error.field == field
     assert "expected nothing without a depot" in str(error)
 

@@ -1,15 +1,17 @@
-"""The grammar of names, and what a wrong name is told."""
+"""The grammar of names, what a wrong name is told, and every row of the paper's tables."""
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spacevrp.problems.errors import VariantError
-from spacevrp.problems.features import Features
+from spacevrp.problems.features import ATTRIBUTE_NAMES, Features
 from spacevrp.problems.variants import (
     VARIANTS,
     describe_features,
@@ -94,3 +96,34 @@ def test_any_text_is_a_name_or_a_variant_error(name: str) -> None:
         assert parse_variant(name).name == name
     else:
         assert "\n" not in complaint(name)
+
+
+# ------------------------------------------------------------------------------- the paper's tables
+
+
+TABLE = Path(__file__).with_name("paper_attributes.csv")
+
+
+def read_table() -> tuple[list[str], list[tuple[str, tuple[int, ...]]]]:
+    """The header and the rows (name, bits) of the table, comments left out."""
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    header, *rows = csv.reader(line for line in lines if not line.startswith("#"))
+    return header, [(name, tuple(int(bit) for bit in bits)) for name, *bits in rows]
+
+
+HEADER, ROWS = read_table()
+
+
+@pytest.mark.parametrize(("name", "bits"), ROWS, ids=[name for name, _ in ROWS])
+def test_a_row_of_the_paper(name: str, bits: tuple[int, ...]) -> None:
+    assert VARIANTS[name].attributes == bits
+
+
+def test_columns_are_the_attributes_in_order() -> None:
+    assert tuple(HEADER[1:]) == ATTRIBUTE_NAMES
+
+
+def test_table_and_package_know_the_same_110_names() -> None:
+    names = [name for name, _ in ROWS]
+    assert len(names) == len(set(names)) == 110
+    assert set(names) == set(VARIANTS)

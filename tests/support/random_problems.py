@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from spacevrp.problems.distances import GEOMETRIES, ROUNDINGS, Metric
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import around
 from spacevrp.search.model import Plan
 
 # What a problem may have; any set of them makes one (what contradicts another is left out).
@@ -384,3 +385,25 @@ def _heed_pins(problem: Problem, routes: list[list[int]], driven: list[int]) -> 
         else:
             routes.append(list(terms.pinned))
             driven.append(terms.number)
+
+
+def _with_plan(
+    features: Iterable[str], seed: int, customers: int
+) -> tuple[Problem, list[tuple[int, ...]]]:
+    problem = build({"capacity", "windows", "service", "length", *features}, seed, customers)
+    routes, types = random_plan(problem, np.random.default_rng(seed))
+    driven = zip(routes, types, strict=True)
+    return problem, [around(route, problem.fleet[number]) for route, number in driven]
+
+
+# One kind of vehicle at one depot, and a plan that may break any rule.
+planned_problems = st.builds(
+    _with_plan,
+    st.frozensets(
+        st.sampled_from(
+            ["whole", "matrix", "durations", "backhaul", "separate", "open", "optional"]
+        )
+    ),
+    st.integers(0, 10**6),
+    st.integers(2, 7),
+)

@@ -106,24 +106,6 @@ def test_bad_batches_are_refused(four_customers):
         stack([four_customers()], 4)
 
 
-@pytest.mark.parametrize("rounding", ROUNDINGS)
-@pytest.mark.parametrize("geometry", GEOMETRIES)
-def test_a_matrix_equals_its_rows_bit_for_bit(geometry: str, rounding: str) -> None:
-    rng = np.random.default_rng(5)
-    for size in (1, 2, 9, 60):
-        points = rng.uniform(-80, 80, (size, 2))
-        points[size // 2] = points[0]  # two nodes in one place
-        distances = Distances(coordinates=points, metric=Metric(geometry, rounding))
-        matrix = distances.matrix()
-        assert matrix.dtype == np.float64
-        rows = np.stack([distances.from_node(node) for node in range(size)])
-        assert matrix.tobytes() == rows.tobytes()
-        assert all(
-            matrix[a, b] == pytest.approx(distances.between(a, b), rel=1e-12)
-            for a, b in rng.integers(size, size=(5, 2)).tolist()
-        )
-
-
 @pytest.mark.parametrize("entries", [1, 25, 26, 60, 10_000])
 def test_blocks_of_any_size_give_the_same_matrix(monkeypatch, entries):
     points = np.random.default_rng(1).random((25, 2))
