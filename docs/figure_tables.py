@@ -20,7 +20,7 @@ BENCH = ROOT / "src" / "spacevrp" / "bench"
 # The records of the three protocols, and of the run that made the weights. With new weights these
 # lines change.
 PROTOCOLS = ROOT / "records" / "2026-11-16-protocols"
-PAPER = ROOT / "records" / "2026-11-17-space-100-v10"
+PAPER = ROOT / "records" / "2026-11-18-space-100-v11"
 RUN = ROOT / "records" / "2026-11-16-space-100-v8"
 # The product's weights, trained on all variants: the network alone.
 PRODUCT = ROOT / "records" / "2026-11-17-space-110-v2"

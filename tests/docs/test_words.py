@@ -52,7 +52,6 @@ ALLOWED = {
     ("src/spacevrp/arguments.py", "lean"): "an option by its old name",
     ("tests/bench/test_usage.py", "lean"): "an option by its old name",
     ("tests/inference/test_old_names.py", "leanings"): "tests of old names",
-    ("records/2026-11-17-space-100-v10/README.md", "views"): "a command as it was run",
     ("src/spacevrp/native/search.cpp", "settled"): "prices that no longer rise",
     ("tests/docs/test_words.py", ""): "this list",
     # Sentences of tests speak of customers and callers as they like.

@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 FORMAT = "spacevrp-weights"
 VERSION = 1
 # Trained on every problem with at most one depot, and on the twelve of the paper alone.
-DEFAULT_WEIGHTS, PAPER_WEIGHTS = "space-110-v2", "space-100-v10"
+DEFAULT_WEIGHTS, PAPER_WEIGHTS = "space-110-v2", "space-100-v11"
 BUNDLED = Path(__file__).parents[1] / "bundled"
 TENSORS, CARD = ".safetensors", ".json"
 OF_A_RUN = "weights"  # what a run calls its weights when it ends
