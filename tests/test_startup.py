@@ -38,7 +38,11 @@ SOLVERS = {"pyvrp", "ortools", "vroom", "elkai"}
         (["-c", "import spacevrp; print(spacevrp.formats.read.__name__)"], {"torch"}, ["read"]),
         (["-c", ORACLES], {"torch", *SOLVERS}, []),
         (["-m", "spacevrp", "versions"], {"torch"}, [spacevrp.__version__]),
-        (["-m", "spacevrp", "serve", "--help"], {"fastapi", "starlette", "uvicorn"}, ["--max-customers"]),
+        (
+            ["-m", "spacevrp", "serve", "--help"],
+            {"fastapi", "starlette", "uvicorn"},
+            ["--max-customers"],
+        ),
         (["-m", "spacevrp", "--help"], {"torch", "numpy"}, [verb.name for verb in VERBS]),
         (["-m", "spacevrp", "--version"], {"torch", "numpy"}, [spacevrp.__version__]),
     ],

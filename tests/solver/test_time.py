@@ -20,6 +20,7 @@ from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import NoPlanError, solver, timebar
 from spacevrp.solver.budget import as_seconds
+from spacevrp.solver.effort import is_small
 from spacevrp.solver.pool import Pool
 from spacevrp.solver.rounds import MOST_AUGMENTATIONS, Round, rounds_in_time
 from spacevrp.solver.timebar import TimeBar
@@ -27,6 +28,24 @@ from spacevrp.solver.timebar import TimeBar
 from .conftest import Clock, FakeEngine, alone
 
 needs_search = pytest.mark.skipif(not native.available(), reason="needs the compiled search")
+
+
+# ------------------------------------------------------------------------ with the network or not
+
+
+@pytest.mark.parametrize(
+    ("variant", "size", "seconds", "small"),
+    [
+        ("PDCVRP", 100, 0.1, True),  # the search plans pairs better alone in so short a time
+        ("PDCVRP", 100, 1.0, False),
+        ("PDCVRP", 100, math.inf, False),
+        ("PDCVRP", 140, 0.1, False),
+        ("CVRP", 100, 0.1, False),
+    ],
+)
+def test_who_does_without_the_network(variant: str, size: int, seconds: float, small: bool) -> None:
+    (problem,) = generate(variant, size, 1)
+    assert is_small(problem, seconds) is small
 
 
 # ------------------------------------------------------------------------------- rounds in time

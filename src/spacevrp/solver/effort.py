@@ -23,6 +23,8 @@ NO_GAIN_PER_CUSTOMER: int | None = None
 # Customers from which on and up to which the network's plans are worth their time as a start for
 # the search: further where the two ways of an arc differ, as plans by savings are far behind there.
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK, MOST_ASYMMETRIC = 51, 400, 1_000
+# With pairs and less time than this, it takes more customers (records/2026-11-18-network-or-not).
+SHORT_WITH_PAIRS, LEAST_WITH_PAIRS = 0.5, 121
 # A search of so many iterations a customer, or of about as many seconds, begins with several plans.
 LONG_PER_CUSTOMER, LONG_SECONDS_A_CUSTOMER = 700, 3e-3
 # What a note on that says.
@@ -56,9 +58,11 @@ def is_long(problem: Problem, iterations: int | None, seconds: float) -> bool:
     return planned is not None and planned >= LONG_PER_CUSTOMER * customers
 
 
-def is_small(problem: Problem) -> bool:
-    """So small that the search does better alone; not where visits reveal prizes."""
-    return len(problem.customers) < LEAST_FOR_NETWORK and not problem.has_unknown_prizes
+def is_small(problem: Problem, seconds: float = math.inf) -> bool:
+    """So small that the search does better alone in a time; not where visits reveal prizes."""
+    is_short = problem.features.pickup_delivery and seconds < SHORT_WITH_PAIRS
+    least = LEAST_WITH_PAIRS if is_short else LEAST_FOR_NETWORK
+    return len(problem.customers) < least and not problem.has_unknown_prizes
 
 
 def pays_network(problem: Problem) -> bool:

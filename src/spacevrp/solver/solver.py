@@ -336,9 +336,8 @@ class Call:
         if self.params.network is False:
             return [n for n in range(len(self.problems)) if n not in set(self.searched)]
         self.construct.notes += [
-            unlearned_by_network(self.problems[number], term)
-            for number, term in self.unlearned.items()
-            if not is_small(self.problems[number])
+            unlearned_by_network(self.problems[number], self.unlearned[number])
+            for number in sorted(self.unlearned.keys() - self.small(self.unlearned))
         ]
         known = [number for number in range(len(self.problems)) if number not in self.unlearned]
         if self.params.asks_for_network:
@@ -346,8 +345,12 @@ class Call:
         searched = [number for number in self.searched if number not in self.unlearned]
         large = [n for n in searched if not pays_network(self.problems[n])]
         self.construct.notes += [without_network(self.problems[number]) for number in large]
-        without = {*large, *(n for n in searched if is_small(self.problems[n]))}
+        without = {*large, *self.small(searched)}
         return [number for number in known if number not in without]
+
+    def small(self, numbers: Iterable[int]) -> set[int]:
+        """Those of some problems that the search plans better alone, in the time that there is."""
+        return {n for n in numbers if is_small(self.problems[n], self.deadline.seconds)}
 
     def working(self, explain: bool | None) -> Deadline:
         """The deadline of the search, which leaves time for reasons where they are wanted."""
@@ -357,7 +360,7 @@ class Call:
         """Small problems that the search cannot begin with, so that the network has to."""
         if self.params.network is False:
             return []
-        without = {n for n in self.searched if is_small(self.problems[n])}.difference(planned)
+        without = self.small(self.searched).difference(planned)
         return [
             number
             for number in sorted(without.difference(self.unlearned))
