@@ -303,13 +303,6 @@ def test_as_many_views_as_policy_heads_and_one(tiny: Build) -> None:
         tiny(augmentations=8)
 
 
-class Again:
-    """In place of a graph: what was captured, done again on the same tensors."""
-
-    def __init__(self, piece: Callable[[], None]) -> None:
-        self.replay = piece
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
@@ -324,7 +317,8 @@ class Again:
 )
 def test_captured_pieces_add_up_to_the_eager_step(tiny, new_step, monkeypatch, changes):
     """The batch that a graph reads is one and the same; every draw must fill all of it."""
-    monkeypatch.setattr(work, "_capture", lambda piece, pool=None: Again(piece))
+    # In place of a graph: what was captured, done again on the same tensors.
+    monkeypatch.setattr(work, "capture", lambda piece, pool=None: piece)
     config = tiny(precision="float64", **changes)
     found = []
     for kind in (EagerWork, CapturedWork):
