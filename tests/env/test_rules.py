@@ -79,7 +79,7 @@ DRIVEN = {
     "no switch to a depot without a customer to serve": (REACHES_8, 2, [
         step(0, legal=[1, 3]), step(3, 0, legal=[1]), step(1, 4, 1, legal=[5])]),
     # Only depot 0 reaches the linehaul 3; while it is open, the backhauls at 4 and 5 must wait.
-    "no switch to a depot where nobody can come first": (
+    "no switch to a depot from which no customer can come first": (
         {**REACHES_8, "demand": [0, 0, 1, 1, -1, -1], "capacity": 2.0, "load_rule": "paper"}, 2, [
         step(0, legal=[3]), step(3, 0, legal=[1]), step(1, legal=[4, 5])]),
     "a fleet that is too small": (
