@@ -20,6 +20,7 @@ pytest.importorskip("ray.data", reason="needs Ray Data, the extra ray")
 pytestmark = pytest.mark.slow
 
 NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 10**8}
+PATIENCE = 300.0  # seconds; only a test that fails waits so long
 
 
 @pytest.fixture
@@ -65,11 +66,13 @@ def test_single_calls_go_on_without_a_node(cluster: Any) -> None:
         for node in list(cluster.worker_nodes):
             cluster.remove_node(node, allow_graceful=False)
         problem = spacevrp.generate("CVRP", 10, 1)[0]
-        for _ in range(3):  # two of the three idle actors are gone
+        end = time.monotonic() + PATIENCE
+        while solver.ready > 1:  # an actor may outlive its node for a while, and answers till then
+            assert time.monotonic() < end, "the loss is not noticed"
             assert solver.run(problem, network=False, iterations=20).results[0].feasible
-        assert solver.ready == 1
+        assert solver.run(problem, network=False, iterations=20).results[0].feasible
         cluster.add_node(**NODE)
-        end = time.monotonic() + 60.0
+        end = time.monotonic() + PATIENCE
         while solver.ready < 2:
             assert time.monotonic() < end, "the new node is not used"
             time.sleep(0.1)
