@@ -194,9 +194,9 @@ def browse(chromium: Any) -> Iterator[Callable[[str], Any]]:
     assert complaints == []
 
 
-def upload(page: Any, name: str, text: str) -> None:
+def upload(page: Any, name: str, text: str, code: str = "utf-8") -> None:
     kind = "application/octet-stream"  # the page looks at what is in it
-    page.set_input_files("#file", {"name": name, "mimeType": kind, "buffer": text.encode()})
+    page.set_input_files("#file", {"name": name, "mimeType": kind, "buffer": text.encode(code)})
 
 
 def drop(page: Any, name: str, text: str) -> None:
@@ -434,6 +434,31 @@ def test_the_change_that_serves_a_stop_is_made(server: Any, browse: Callable[[st
     # Two and two: 3 + 4 + 5 and 4 + 4 + 8, one way round or the other.
     assert (job["feasible"], job["cost"]) == (True, pytest.approx(28))
     assert not page.is_visible("#unserved")
+
+
+@pytest.mark.slow
+def test_another_problem_is_opened_while_one_is_solved(
+    server: Any, browse: Callable[[str], Any]
+) -> None:
+    page = browse(server.url)
+    upload(page, "stops.csv", CSV)
+    page.wait_for_selector("#stops-table")
+    page.fill("#time", "600")
+    page.dblclick("#solve")  # one job
+    page.wait_for_selector("#map path.route", state="attached")
+    upload(page, "two.csv", "id,x,y,demand,capacity\nbase,0,0,0,9\nmüller,3,4,1,\n", "cp1252")
+    page.wait_for_selector("#title:has-text('two')")
+    assert "Windows-1252" in page.inner_text("#warnings")
+    page.wait_for_selector("#stop", state="hidden")
+    server.until(lambda: server.http.get("/health").json()["running"] == 0)
+    assert page.locator("#map path.route, #run-state").count() == 0
+    job = solve(page, server)
+    assert (job["cost"], ids_of(job["plan"]["routes"][0])) == (10, ["base", "müller", "base"])
+    for _ in range(2):
+        page.click("#tab-problem")
+        page.click("#stops-table tbody button >> nth=0")
+    page.click("#solve")
+    page.wait_for_selector("#fault:has-text('no stop to visit')")
 
 
 @pytest.mark.slow

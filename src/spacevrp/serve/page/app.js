@@ -7,7 +7,7 @@ import { startMap } from "./map.js";
 import { startPlan } from "./plan.js";
 import { fromDocument } from "./problem.js";
 import { startScenarios } from "./scenarios.js";
-import { isRunning, solve, stop } from "./solve.js";
+import { isRunning, solve, startSolving, stop } from "./solve.js";
 import { change, listen, open, state } from "./state.js";
 import { strings } from "./strings.js";
 import { blame, clearBlame, startTables } from "./table.js";
@@ -64,14 +64,14 @@ function askToken() {
 
 // ----------------------------------------------------------------------------------------- opening
 
-async function openText(text, name = "") {
+async function openText(text, name = "", notes = []) {
   clearFaults();
   try {
     const told = await guarded(() => api.validate(text, typeOf(text, name)));
     const problem = fromDocument(told.problem);
     problem.rest.name ??= name.replace(/\.\w+$/, "");
     open(problem, told.variant);
-    find("#warnings").replaceChildren(...told.warnings.map((one) => h("li", {}, one)));
+    find("#warnings").replaceChildren(...[...notes, ...told.warnings].map((one) => h("li", {}, one)));
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     choose("problem");
@@ -80,8 +80,19 @@ async function openText(text, name = "") {
   }
 }
 
+// Spreadsheets often write tables in the code of Western Europe; read as UTF-8, names would lose letters.
+async function openFile(file) {
+  const bytes = await file.arrayBuffer();
+  let text;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return openText(new TextDecoder("windows-1252").decode(bytes), file.name, [strings.notUtf8]);
+  }
+  return openText(text, file.name);
+}
+
 function startOpening() {
-  const openFile = async (file) => openText(await file.text(), file.name);
   const file = find("#file");
   file.addEventListener("change", async () => {
     if (file.files[0]) await openFile(file.files[0]);
@@ -111,6 +122,7 @@ function startOpening() {
 async function begin() {
   if (isRunning() || !state.problem) return;
   clearFaults();
+  if (state.problem.stops.every((stop) => stop.depot)) return void tell(find("#fault"), strings.noStops);
   const unread = find("#tables [data-unread]");
   if (unread) {
     choose("problem");
@@ -120,14 +132,13 @@ async function begin() {
   }
   const withPlan = find("#from-plan").checked;
   try {
-    const watching = guarded(() => solve(Number(find("#time").value), withPlan, () => tell(find("#fault"), strings.cut)));
-    const job = await watching;
+    const job = await guarded(() => solve(Number(find("#time").value), withPlan, () => tell(find("#fault"), strings.cut)));
     if (job.state === "failed") throw new Fault(job.error.status ?? 500, job.error);
     clearFaults();
     choose("plan");
     find("#live").textContent = strings.ended(strings.states[job.state], show(job.cost), job.plan.routes.length);
   } catch (error) {
-    showFault(error);
+    if (error.name !== "AbortError") showFault(error); // another problem was opened
   }
 }
 
@@ -144,7 +155,7 @@ function drawRun() {
     ["cost", busy && last ? last.cost : plan.cost], ["routes", plan.routes.length],
     ["unservedFigure", plan.unserved?.length ?? 0], ["length", plan.totals.length],
   ] : [];
-  const now = busy ? run.state : edited ? "edited" : run?.state;
+  const now = busy ? run?.state : edited ? "edited" : run?.state;
   find("#figures").replaceChildren(
     ...figures.map(([name, value]) => h("div", { class: name === "unservedFigure" && value ? "alarm" : null },
       h("dt", {}, strings[name]), h("dd", { "data-figure": name }, show(value)))),
@@ -197,6 +208,7 @@ async function start() {
   find("#solving").addEventListener("submit", (event) => { event.preventDefault(); begin(); });
   find("#stop").addEventListener("click", () => stop().catch(showFault));
   find("#token-button").addEventListener("click", askToken);
+  startSolving();
   startMap();
   startTables();
   startTimeline();

@@ -3,7 +3,7 @@
 import { api, events } from "./api.js";
 import { moveInStart, startOf } from "./fleet.js";
 import { toDocument } from "./problem.js";
-import { change, state } from "./state.js";
+import { change, listen, state } from "./state.js";
 
 const REFRESH = 700; // milliseconds between two looks at the plan while it gets better
 const TICK = 250;
@@ -23,40 +23,68 @@ function start(problem, withPlan) {
   return from.vehicles ? { routes, vehicles: from.vehicles } : routes;
 }
 
+// Follow a job to its end. It is given up where another problem is opened: its plan is of no use there.
 export async function solve(time, withPlan, onBreak) {
   const problem = structuredClone(state.problem);
   const request = { problem: toDocument(problem), time, start: start(problem, withPlan) };
-  const job = await api.solve(request);
-  running = { id: job.id, abort: new AbortController() };
-  const began = performance.now();
-  const run = { state: "queued", points: [], seconds: 0, id: job.id };
-  change({ run, edited: false });
-  const timer = setInterval(() => {
-    if (run.state === "running") change({ run: Object.assign(run, { seconds: run.since + (performance.now() - run.from) / 1000 }) });
-  }, TICK);
-  let looked = -Infinity;
+  const run = { state: "queued", points: [], seconds: 0 };
+  const mine = { problem: state.problem, run, abort: new AbortController() };
+  running = mine;
+  let timer;
   try {
-    for await (const event of events(job.id, running.abort.signal, onBreak)) {
-      if (event.event === "state") Object.assign(run, { state: event.state, since: event.seconds, from: performance.now() });
+    const job = await api.solve(request);
+    mine.id = run.id = job.id;
+    if (running !== mine) api.stop(job.id).catch(() => {});
+    mine.abort.signal.throwIfAborted();
+    change({ run, edited: false });
+    timer = setInterval(() => {
+      if (running === mine && run.state === "running") change({ run: Object.assign(run, { seconds: run.since + (performance.now() - run.from) / 1000 }) });
+    }, TICK);
+    let looked = -Infinity;
+    for await (const event of events(job.id, mine.abort.signal, onBreak)) {
+      mine.abort.signal.throwIfAborted();
+      if (event.event === "state") begin(run, event);
       run.seconds = event.seconds;
       if (event.event === "plan") {
         run.points.push(event);
         if (performance.now() - looked > REFRESH) {
           looked = performance.now();
-          await look(job.id, problem);
+          await look(job.id, problem, mine);
         }
       }
       change({ run });
     }
-    const ended = await look(job.id, problem);
-    change({ run: Object.assign(run, { state: ended.state, seconds: ended.seconds, took: performance.now() - began }) });
+    const ended = await look(job.id, problem, mine);
+    Object.assign(run, { state: ended.state, seconds: ended.seconds });
     return ended;
+  } catch (error) {
+    run.state = "failed"; // its server may have forgotten it
+    throw error;
   } finally {
     clearInterval(timer);
-    running = null;
-    change({ run });
+    if (running === mine) {
+      running = null;
+      change(run.id ? { run } : { run: state.run });
+    }
   }
 }
+
+// A worker has the job; again where the server was started again, which measures from zero.
+function begin(run, { state: now, seconds }) {
+  const points = run.points.slice(-1).map((point) => ({ ...point, seconds }));
+  Object.assign(run, { state: now, since: seconds, from: performance.now(), points });
+}
+
+function leave() {
+  if (!running || running.problem === state.problem) return;
+  const { id, abort } = running;
+  running = null;
+  abort.abort();
+  if (id) api.stop(id).catch(() => {});
+  change({ run: null });
+}
+
+export const startSolving = () => listen(["problem"], leave);
 
 // Numbers of routes of the last plan in a new one: a vehicle of its own keeps its route.
 function same(plan, numbers) {
@@ -68,8 +96,9 @@ function same(plan, numbers) {
     .filter((number) => plan.routes.some((route) => route.number === number));
 }
 
-async function look(id, problem) {
+async function look(id, problem, { abort }) {
   const job = await api.job(id);
+  abort.signal.throwIfAborted();
   if (job.plan) {
     const [selected] = same(job.plan, [state.selected]);
     const hidden = new Set(same(job.plan, [...state.hidden]));
@@ -79,5 +108,5 @@ async function look(id, problem) {
 }
 
 export async function stop() {
-  if (running) await api.stop(running.id);
+  if (running?.id) await api.stop(running.id);
 }

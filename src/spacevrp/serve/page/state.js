@@ -45,7 +45,7 @@ export function open(problem, variant, more = {}) {
 
 // The problem was edited in place.
 export function edit(more = {}) {
-  change({ problem: state.problem, edited: state.plan !== null, ...more });
+  change({ problem: state.problem, edited: state.plan !== null || state.run !== null, ...more });
 }
 
 export const shownRoutes = () => (state.plan?.routes ?? []).filter((route) => !state.hidden.has(route.number));

@@ -141,6 +141,8 @@ export const strings = {
   place: (name, about) => `${name}: ${about}`,
   notServed: "not served",
 
+  notUtf8: "The file is not in UTF-8; it was read as Windows-1252. Look at the names.",
+  noStops: "There is no stop to visit: add one.",
   offline: "The server cannot be reached.",
   cut: "The connection to the server broke off; trying again.",
   faultAt: (field, detail) => (detail.startsWith(field) ? detail : `${field}: ${detail}`),
