@@ -17,9 +17,9 @@ import pytest
 
 httpx = pytest.importorskip("httpx", reason="needs the extra dev")
 pytest.importorskip("fastapi", reason="needs the extra serve")
-uvicorn = pytest.importorskip("uvicorn", reason="needs the extra serve")
+pytest.importorskip("uvicorn", reason="needs the extra serve")
 
-from spacevrp.serve.server import config_of  # noqa: E402
+from spacevrp.serve.server import Server as HttpServer  # noqa: E402
 from spacevrp.serve.service import Service  # noqa: E402
 from spacevrp.serve.settings import Settings  # noqa: E402
 from spacevrp.serve.workers import AnySolver  # noqa: E402
@@ -43,7 +43,7 @@ class Server:
     def __init__(self, solver: AnySolver, **settings: Any) -> None:
         chosen = {"port": 0, "max_time": 3600.0, "workers": 2, **settings}
         self.service = Service(Settings(**chosen), solver)
-        self.server = uvicorn.Server(config_of(self.service, port=0))
+        self.server = HttpServer(self.service, port=0)
         self.thread = threading.Thread(target=self.server.run, daemon=True)
         self.thread.start()
         self.until(lambda: self.server.started)

@@ -6,12 +6,16 @@ import json
 import signal
 import socket
 import sqlite3
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from spacevrp.serve.service import Service
 
 from .conftest import CORPUS, FOUR, LONG, LOOP
 
@@ -90,6 +94,14 @@ def test_faults_name_the_field(server: Any, body: bytes, status: int, field: str
     assert field is None or document["field"] == field
     assert "Traceback" not in answer.text
     assert "/tmp" not in answer.text
+
+
+def test_a_field_is_named_only_where_there_is_one(server: Any) -> None:
+    answer = server.http.post("/v1/check", json={"plan": [[0, 1, 0]]})
+    assert (answer.status_code, answer.json()["field"]) == (422, "problem")
+    headers = {"Content-Type": "text/x-vrplib"}
+    answer = server.http.post("/v1/jobs", content=b"id,x,y\n", headers=headers)
+    assert (answer.status_code, "field" in answer.json()) == (422, False)
 
 
 def test_unknown_types_paths_and_methods(server: Any) -> None:
@@ -194,6 +206,47 @@ def test_a_server_that_ends_leaves_its_jobs_to_the_next(serving: Any, tmp_path: 
     assert server.until(lambda: server.job(names[0])["plan"])["cost"] == LOOP
     assert server.http.delete(f"/v1/jobs/{names[0]}").json()["state"] == "stopped"
     assert server.ended(names[1])["cost"] == LOOP
+
+
+def test_clients_that_wait_for_a_server_that_ends_are_sent_away(
+    serving: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server = serving()
+    matrices = {"car": {"durations": [[0, 5], [5, 0]]}}
+    body = {"vehicles": [{"id": 1, "start_index": 0}], "jobs": [{"id": 1, "location_index": 1}]}
+    body |= {"matrices": matrices, "options": {"l": 3000}}
+    followed = f"{server.url}/v1/jobs/{server.take(LONG)}/events"
+    with ThreadPoolExecutor(2) as clients:
+        asking = clients.submit(httpx.post, server.url, json=body, timeout=PATIENCE)
+        watching = clients.submit(httpx.get, followed, timeout=PATIENCE)
+        server.until(lambda: server.http.get("/health").json()["running"] == 2)
+        server.close()
+        answer, events = asking.result(), watching.result()
+    assert (answer.status_code, answer.json()["code"]) == (503, 1)
+    assert "stopped; ask again" in answer.json()["error"]
+    assert events.text.startswith("id: 1\nevent: state\n")  # whole, and not cut off
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_job_that_is_being_read_does_not_keep_a_server(
+    serving: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serving(data=tmp_path, workers=1)
+    name = server.take(LONG)
+    server.until(lambda: server.job(name)["state"] == "running")
+    server.close()
+    reading, read = threading.Event(), Service._again
+
+    def read_late(self: Any, job: Any) -> Any:
+        reading.set()
+        self.workers._ended.wait(PATIENCE)
+        return read(self, job)
+
+    monkeypatch.setattr(Service, "_again", read_late)
+    server = serving(data=tmp_path, workers=1)
+    assert reading.wait(PATIENCE)
+    server.close()
+    assert not server.thread.is_alive()
 
 
 def test_a_mistake_of_ours_is_one_line(

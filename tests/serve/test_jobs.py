@@ -45,6 +45,8 @@ def test_a_job_from_beginning_to_end(server: Any) -> None:
     costs = [one["cost"] for one in told if one["event"] == "plan"]
     assert costs == sorted(costs, reverse=True)
     assert events_of(server, name, **{"Last-Event-ID": "2"}) == told[2:]
+    # Told by a server that was killed since: the end must not be missed.
+    assert events_of(server, name, **{"Last-Event-ID": "999"}) == told[-1:]
     job = server.ended(name)
     assert (job["state"], job["cost"], job["feasible"]) == ("done", LOOP, True)
     assert job["plan"]["totals"]["length"] == LOOP
@@ -185,6 +187,18 @@ def test_a_plan_in_every_format(server: Any) -> None:
     for text in (texts["csv"], texts["sol"], json.loads(texts["json"])):
         verdict = server.http.post("/v1/check", json={"job": name, "plan": text}).json()
         assert verdict["feasible"] is True
+
+
+def test_a_job_may_end_while_the_newest_are_listed(serving: Any) -> None:
+    class Leaving(dict[str, Any]):
+        def __contains__(self, name: object) -> bool:
+            return True  # gone when it is asked for
+
+    server = serving()
+    name = server.take(FOUR)
+    server.ended(name)
+    server.service.workers.jobs = Leaving()
+    assert [one["id"] for one in server.http.get("/v1/jobs").json()["jobs"]] == [name]
 
 
 def test_a_broken_plan_is_told_what_is_wrong(server: Any) -> None:

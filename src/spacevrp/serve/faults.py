@@ -66,7 +66,7 @@ def as_fault(error: SpacevrpError, field: str | None = None, status: int = 422) 
         about = {name: getattr(cause, name) for name in ("field", "node", "expected", "received")}
     elif found := _EXPECTED.match(message):
         about = found.groupdict() | ({} if field is None else {"field": field})
-    elif field is None and ":" in message:
+    elif field is None and ":" in message and not message.startswith("expected "):
         about["field"] = message.partition(":")[0][:120]
     return Fault(status, message, **about)
 

@@ -161,9 +161,14 @@ class Job:
         if len(events) >= _MOST_EVENTS:
             events.pop()
         events.append(told)
-        for listener in list(self._listeners):
-            with suppress(RuntimeError):  # its event loop has ended
-                listener()
+        self.wake()
+
+    def wake(self) -> None:
+        """Call those who listen."""
+        with self._lock:
+            for listener in list(self._listeners):
+                with suppress(RuntimeError):  # its event loop has ended
+                    listener()
 
     def snapshot(self) -> Row:
         """What is to be stored of it."""

@@ -27,6 +27,7 @@ from spacevrp.serve.plans import FORMATS
 from spacevrp.serve.requests import FLAGS, JSON, as_json, decode
 from spacevrp.serve.schemas import TAKES_PLAN, TAKES_PROBLEM, TAKES_VROOM, faults
 from spacevrp.serve.service import Service
+from spacevrp.serve.store import Row
 
 # A page of a plan has its script and style inside, and needs nothing else.
 _POLICY_OF_PLANS = (
@@ -102,6 +103,8 @@ async def solve_as_vroom(request: Request) -> Response:
         job = service.pass_by(stated)
         if not await _wait(request, job):
             service.workers.end(job)
+            if service.ending:
+                raise Fault(503, "the server is being stopped; ask again")
             raise ClientDisconnect
         if job.best is None or job.state == "failed":
             error = job.row.about.get("error") or {}
@@ -175,10 +178,11 @@ async def stream_events(
     Events state, stage, plan, done, stopped and failed, each with number, seconds, stage and, of a
     plan, cost, feasible and unserved; those of the past first.
     """
-    found = await asyncio.to_thread(_service(request).find, job)
+    service = _service(request)
+    found = await asyncio.to_thread(service.find, job)
     last = int(after) if after.isascii() and after.isdigit() and len(after) < 10 else 0
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_stream(found, last), 200, headers, "text/event-stream")
+    return StreamingResponse(_stream(service, found, last), 200, headers, "text/event-stream")
 
 
 @jobs.get(
@@ -309,11 +313,11 @@ def _refusal(service: Service, status: int, text: str, reason: str) -> Fault:
 
 
 async def _wait(request: Request, job: Job) -> bool:
-    """Until a job has ended; False where the client went away before."""
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    """Until a job has ended; False where the client went away, or the server ends, before."""
+    loop, ended, service = asyncio.get_running_loop(), asyncio.Event(), _service(request)
 
     def listener() -> None:
-        if job.finished:
+        if job.finished or service.ending:
             loop.call_soon_threadsafe(ended.set)
 
     async def gone() -> None:
@@ -329,13 +333,17 @@ async def _wait(request: Request, job: Job) -> bool:
         job.forget(listener)
         for task in tasks:
             task.cancel()
-    return ended.is_set()
+    return job.finished
 
 
-async def _stream(found: Any, last: int) -> AsyncIterator[bytes]:
-    """Events after a number; of a job that runs, until it ends."""
+async def _stream(service: Service, found: Job | Row, last: int) -> AsyncIterator[bytes]:
+    """Events after a number; of a job that runs, until it ends or the server does."""
+    events = found.events if isinstance(found, Job) else found.about.get("events", ())
+    newest = events[-1]["number"] if events else 0
+    if last > newest:  # told by a server that was killed before it had stored them
+        last = newest - 1
     if not isinstance(found, Job):
-        for event in found.about.get("events", ()):
+        for event in events:
             if event["number"] > last:
                 yield _event(event)
         return
@@ -348,7 +356,7 @@ async def _stream(found: Any, last: int) -> AsyncIterator[bytes]:
     try:
         while True:
             changed.clear()
-            ended = found.finished
+            ended = found.finished or service.ending
             for event in found.events:
                 if event["number"] > last:
                     last = event["number"]

@@ -92,12 +92,25 @@ def config_of(service: Service, **more: Any) -> uvicorn.Config:
     )
 
 
+class Server(uvicorn.Server):
+    """Sends clients that wait for jobs away when it ends, and so need not wait for them."""
+
+    def __init__(self, service: Service, **more: Any) -> None:
+        super().__init__(config_of(service, **more))
+        self._service = service
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End."""
+        self._service.send_away()
+        await super().shutdown(sockets)
+
+
 def serve(settings: Settings, listening: socket.socket) -> int:
     """Serve until interrupted or terminated; jobs that are not finished stay in the store."""
     service = Service(settings)
     if threading.current_thread() is threading.main_thread():
         # Ray leaves a handler of its own, with an exit code that says something else.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    server = uvicorn.Server(config_of(service))
+    server = Server(service)
     server.run(sockets=[listening])
     return 0 if server.started else 2

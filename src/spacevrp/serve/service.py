@@ -39,6 +39,7 @@ class Service:
         self.settings = settings
         self.metrics = Metrics()
         self.held_bytes = 0  # of bodies that are being read or answered
+        self.ending = False  # clients that wait are sent away
         self.store = Store(settings.data)
         try:
             self._left = self.store.unfinished()
@@ -65,6 +66,12 @@ class Service:
                 self.workers.give_up(job, Fault(500, text))
         self._left = []
         self.workers.start()
+
+    def send_away(self) -> None:
+        """Have the clients that wait for jobs wait no longer: the server ends."""
+        self.ending = True
+        for job in list(self.workers.jobs.values()):
+            job.wake()
 
     def stop(self) -> None:
         """End; what is not finished stays in the store."""
@@ -147,11 +154,14 @@ class Service:
 
     def newest(self) -> dict[str, Any]:
         """The jobs that came last."""
-        rows = [
-            self.workers.jobs[row.id].row if row.id in self.workers.jobs else row
-            for row in self.store.newest(_NEWEST)
-        ]
-        return {"jobs": [_summary(row) for row in rows]}
+        stored = self.store.newest(_NEWEST)
+        held = [self.workers.jobs.get(row.id) for row in stored]  # it may have gone since
+        return {
+            "jobs": [
+                _summary(row if job is None else job.row)
+                for row, job in zip(stored, held, strict=True)
+            ]
+        }
 
     def plan_of(self, name: str) -> Solution:
         """The best plan of a job so far.
@@ -232,9 +242,11 @@ class Service:
         if "job" in document:
             problem = self.problem_of(str(document["job"]))
             said: tuple[str, ...] = ()
-        else:
+        elif "problem" in document:
             stated = read_request(body, "application/json", {}, self.settings)
             problem, said = stated.problem, stated.warnings
+        else:
+            raise unexpected("problem", "a problem, or the id of a job as job", "neither")
         plan = read_plan(document["plan"], problem, "plan")
         explain_briefly(plan)
         told = plan.to_dict()

@@ -253,7 +253,8 @@ class Workers:
             job.begin()
             if job.stored:
                 self._save(job)
-            if job.stopping and len(batch) == 1:
+            # It may have been stopped, or the server, while it had no deadline.
+            if self._ended.is_set() or (job.stopping and len(batch) == 1):
                 deadline.interrupt()
         began = time.monotonic()
         self.metrics.count("batches_total", size=str(len(batch)))
