@@ -83,6 +83,11 @@ def test_a_suffix_that_nobody_knows(solve, stops, tmp_path, capsys, name):
     assert json.loads((tmp_path / name).read_text())["instances"][0]["feasible"]
 
 
+def test_a_folder_that_is_missing_is_named_before_its_output(solve, tmp_path, capsys):
+    assert solve(tmp_path / "instances", "-o", tmp_path / "plans") == 2
+    assert "instances: cannot be read: No such file" in capsys.readouterr().err
+
+
 def test_a_unit_of_time_for_a_table(solve, tmp_path, capsys):
     """Ten units of way and ten of service: twenty minutes, or twenty seconds."""
     path = tmp_path / "stops.csv"

@@ -135,8 +135,8 @@ def run(args: argparse.Namespace) -> int:
         return solve_many.run(args, _params(args))
     solve_many.check_alone(args)
     # Everything that can be wrong is found before the work begins.
-    chosen = choose_format(args.format, args.output)
     problems = read_instances(args, lenient=True)
+    chosen = choose_format(args.format, args.output)
     check_format(chosen, problems)
     _check_targets(args, problems)
     params = _params(args)
