@@ -1,7 +1,8 @@
-"""Servers on ports of this machine: with one network for all tests, or as processes."""
+"""Servers on ports of this machine, with one network for all tests or as processes; a browser."""
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
 import subprocess
@@ -171,3 +172,39 @@ def process() -> Iterator[Callable[..., Process]]:
     yield start
     for one in started:
         one.close()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    driver = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if program is None:
+        pytest.skip("needs Chromium")
+    with driver.sync_playwright() as playing:
+        browser = playing.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browse(chromium: Any) -> Iterator[Callable[[str], Any]]:
+    """Opens the page of a server; what the browser complains of fails the test."""
+    complaints: list[str] = []
+    pages = []
+
+    def start(url: str) -> Any:
+        page = chromium.new_page(viewport={"width": 1280, "height": 800})
+        pages.append(page)
+        page.set_default_timeout(2_000 * PATIENCE)  # milliseconds
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console", lambda said: complaints.append(said.text) if "Policy" in said.text else 0
+        )
+        page.goto(url)
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    yield start
+    for page in pages:
+        page.close()
+    assert complaints == []

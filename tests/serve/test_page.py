@@ -6,8 +6,7 @@ import argparse
 import csv
 import json
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,6 @@ TYPES = {
     ".png": "image/png",
     ".txt": "text/plain",
 }
-PATIENCE = 120_000.0  # milliseconds; only a test that fails waits so long
 
 
 class _Markup(HTMLParser):
@@ -156,42 +154,6 @@ market,45,40,2,1,,
 forge,15,25,3,1,,
 inn,85,60,3,1,,
 """
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    driver = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    if program is None:
-        pytest.skip("needs Chromium")
-    with driver.sync_playwright() as playing:
-        browser = playing.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def browse(chromium: Any) -> Iterator[Callable[[str], Any]]:
-    """Opens the page of a server; what the browser complains of fails the test."""
-    complaints: list[str] = []
-    pages = []
-
-    def start(url: str) -> Any:
-        page = chromium.new_page(viewport={"width": 1280, "height": 800})
-        pages.append(page)
-        page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console", lambda said: complaints.append(said.text) if "Policy" in said.text else 0
-        )
-        page.goto(url)
-        page.wait_for_selector("body[data-ready]")
-        return page
-
-    yield start
-    for page in pages:
-        page.close()
-    assert complaints == []
 
 
 def upload(page: Any, name: str, text: str, code: str = "utf-8") -> None:
@@ -459,6 +421,25 @@ def test_another_problem_is_opened_while_one_is_solved(
         page.click("#stops-table tbody button >> nth=0")
     page.click("#solve")
     page.wait_for_selector("#fault:has-text('no stop to visit')")
+
+
+@pytest.mark.slow
+def test_the_page_goes_on_when_its_server_is_back(
+    process: Callable[..., Any], browse: Callable[[str], Any], tmp_path: Path
+) -> None:
+    server = process("--data", str(tmp_path), "--max-time", "1h")
+    page = browse(f"http://127.0.0.1:{server.port}")
+    upload(page, "stops.csv", CSV)
+    page.wait_for_selector("#stops-table")
+    page.fill("#time", "3000")
+    page.click("#solve")
+    page.wait_for_selector("#map path.route", state="attached")
+    server.kill()
+    page.wait_for_selector("#fault:has-text('broke off')")
+    server.start()
+    page.wait_for_selector("#fault", state="hidden")
+    page.click("#stop")
+    page.wait_for_selector("#run-state[data-state=stopped]")
 
 
 @pytest.mark.slow

@@ -61,14 +61,17 @@ export function typeOf(text, name = "") {
 }
 
 // Events of a job until it ends, over a stream that may break off: EventSource sends no token.
+// Whether it is broken off is told when that changes.
 export async function* events(id, signal, onBreak) {
   let last = 0;
+  let broken = false;
   for (;;) {
     try {
       const answer = await send("GET", `v1/jobs/${id}/events`, {
         headers: { "Last-Event-ID": String(last) },
         signal,
       });
+      if (broken) onBreak?.(broken = false);
       for await (const event of parse(answer.body)) {
         last = event.number;
         yield event;
@@ -77,7 +80,7 @@ export async function* events(id, signal, onBreak) {
     } catch (error) {
       if (signal.aborted || (error instanceof Fault && error.status)) throw error;
     }
-    onBreak?.();
+    if (!broken) onBreak?.(broken = true);
     await new Promise((resolve) => setTimeout(resolve, WAIT));
   }
 }

@@ -132,7 +132,7 @@ async function begin() {
   }
   const withPlan = find("#from-plan").checked;
   try {
-    const job = await guarded(() => solve(Number(find("#time").value), withPlan, () => tell(find("#fault"), strings.cut)));
+    const job = await guarded(() => solve(Number(find("#time").value), withPlan, (broken) => tell(find("#fault"), broken ? strings.cut : null)));
     if (job.state === "failed") throw new Fault(job.error.status ?? 500, job.error);
     clearFaults();
     choose("plan");
