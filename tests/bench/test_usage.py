@@ -82,6 +82,14 @@ def test_every_table_takes_a_protocol_and_says_which(tiny_weights, tmp_path, cal
     assert calls == []
 
 
+@pytest.mark.parametrize("problem", ["TSP", "ATSP"])
+def test_the_default_protocol_is_what_solve_does(tiny_weights, calls, problem, capsys):
+    command = ["bench", "seen", "--weights", str(tiny_weights), *SMALL, problem]
+    assert main([*command, "--protocol", "default", "--format", "markdown"]) == 0
+    assert calls == [(None, "default")]  # `solve` itself decides whether the network pays
+    assert "instances were solved as `solve` has it; the paper's" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("table", "option", "name"),
     [
