@@ -415,7 +415,7 @@ def _symmetric_first(names: Sequence[str]) -> tuple[str, ...]:
 
 SEEN = GapTable(
     "seen",
-    "Problems trained on",
+    "The twelve problems of the paper",
     SEEN_NAMES,
     count=1000,
     folder="uniform100",
@@ -427,7 +427,7 @@ the paper compares with. "paper %" stands beside the paper's number of augmentat
 )
 UNSEEN = GapTable(
     "unseen",
-    "Variants not trained on",
+    "The 98 variants beyond the paper's twelve",
     _symmetric_first([variant.name for variant in VARIANTS.values() if not variant.seen]),
     count=32,
 )
