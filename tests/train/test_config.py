@@ -107,6 +107,11 @@ def test_what_is_wrong_is_named(values: dict[str, Any], message: str) -> None:
         TrainConfig.from_dict(values)
 
 
+def test_a_model_is_given_as_its_configuration() -> None:
+    with pytest.raises(SpacevrpError, match="expected a ModelConfig, received"):
+        TrainConfig(model={"layers": 2})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -207,7 +207,7 @@ class TrainConfig:
                 word = "names" if kind is str else "numbers"
                 raise wrong(name, f"a list of {word}", values)
         if not isinstance(self.model, ModelConfig):
-            raise wrong("model", "a table", self.model)
+            raise wrong("model", "a ModelConfig", self.model)
         check_choices(self)
 
     def _check_ranges(self) -> None:
