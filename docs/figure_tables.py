@@ -17,29 +17,24 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "src" / "spacevrp" / "bench"
-# The records of the three protocols, and of the run that made the weights. With new weights these
-# lines change.
-PROTOCOLS = ROOT / "records" / "2026-11-16-protocols"
+# The records of the three protocols. With new weights these lines change.
 PAPER = ROOT / "records" / "2026-11-18-space-100-v11"
-RUN = ROOT / "records" / "2026-11-16-space-100-v8"
 # The product's weights, trained on all variants: the network alone.
 PRODUCT = ROOT / "records" / "2026-11-17-space-110-v2"
 # The same with the beam search that the protocol has now.
 BEAM = ROOT / "records" / "2026-11-18-beam-search"
 # Plain `solve`: one augmentation, then the search.
 SOLVE = ROOT / "records" / "2026-11-18-solve"
-# Finished plans of pairs, by the last weights of which they were recorded.
-FINISHED = ROOT / "records" / "2026-11-16-cvrplib-x" / "finished.jsonl"
-# For each protocol the files that hold its gaps, in order of preference.
+# For each protocol the files that hold its gaps.
 SEEN = {
-    "paper": (PAPER / "seen-paper.csv", RUN / "base-policy.csv"),
-    "network": (BEAM / "seen-network.csv",),
-    "default": (SOLVE / "seen.csv",),
+    "paper": PAPER / "seen-paper.csv",
+    "network": BEAM / "seen-network.csv",
+    "default": SOLVE / "seen.csv",
 }
 UNSEEN = {
-    "paper": (PAPER / "unseen-paper.csv",),
-    "network": (BEAM / "unseen-network.csv",),
-    "default": (PROTOCOLS / "unseen-default.csv",),
+    "paper": PAPER / "unseen-paper.csv",
+    "network": BEAM / "unseen-network.csv",
+    "default": SOLVE / "unseen.csv",
 }
 PUBLIC = ("CVRP", "OCVRP", "CVRPB", "CVRPL", "OCVRPB", "OCVRPL", "CVRPBL", "OCVRPBL")
 TRAINED = (
@@ -63,19 +58,8 @@ def _paper() -> dict[str, Any]:
 
 
 def _rows(path: Path) -> list[Row]:
-    """The rows of a table, or of the lines that a script has left of finished plans."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".csv":
-        return list(csv.DictReader(text.splitlines()))
-    rows = []
-    for line in map(json.loads, text.splitlines()):
-        gap = line["finished"].get("to_oracle") or next(
-            value for key, value in line["finished"].items() if key.startswith("ref_")
-        )
-        kind = "generated" if "to_oracle" in line["finished"] else "uniform100"
-        row = {"problem": line["problem"], "set": kind, "oracle_instances": gap[1]}
-        rows.append({k: str(v) for k, v in {**row, "oracle_gap": gap[0], "finished": True}.items()})
-    return rows
+    """The rows of a table."""
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 def _compared(row: Row) -> int:
@@ -85,36 +69,31 @@ def _compared(row: Row) -> int:
 class Column:
     """The gaps of one protocol and the files that they were taken from."""
 
-    def __init__(self, seen: tuple[Path, ...], unseen: tuple[Path, ...]) -> None:
-        there = [path for path in seen if path.exists()]
-        # Rows that the first does not hold may come from the others, but not from other weights.
-        self.seen = [path for path in there if _weights(path) == _weights(there[0])]
-        self.unseen = [path for path in unseen if path.exists()]
+    def __init__(self, protocol: str) -> None:
+        self.seen, self.unseen = SEEN[protocol], UNSEEN[protocol]
         self.used: dict[Path, set[int]] = {}  # -> instances that a gap is over
 
     def gap(self, problem: str, kind: str) -> float | None:
-        """To the oracle, with as many augmentations as the paper has (finished plans: any)."""
-        for path in self.seen:
-            count = "128" if problem.startswith("A") and path.parent != BEAM else "8"
-            count = "1" if path.parent == SOLVE else count
-            for row in _rows(path):
-                told = row.get("augmentations", row.get("views"))
-                fits = "finished" in row or told == count
-                if fits and (row["problem"], row["set"]) == (problem, kind) and row["oracle_gap"]:
-                    self.used.setdefault(path, set()).add(_compared(row))
-                    return float(row["oracle_gap"])
-        return None
+        """To the oracle, with the most augmentations that are there."""
+        found = [
+            row
+            for row in _rows(self.seen)
+            if (row["problem"], row["set"]) == (problem, kind) and row["oracle_gap"]
+        ]
+        if not found:
+            return None
+        row = max(found, key=lambda one: int(one["augmentations"] or 0))
+        self.used.setdefault(self.seen, set()).add(_compared(row))
+        return float(row["oracle_gap"])
 
     def variants(self) -> dict[str, float]:
-        """Variant beyond the twelve -> gap to the oracle; none where there is no record."""
-        if not self.unseen:
-            return {}
+        """Variant beyond the twelve -> gap to the oracle."""
         rows = [
             row
-            for row in _rows(self.unseen[0])
+            for row in _rows(self.unseen)
             if row["kind"] == "variant" and row["problem"] not in TRAINED
         ]
-        self.used.setdefault(self.unseen[0], {_compared(row) for row in rows})
+        self.used.setdefault(self.unseen, {_compared(row) for row in rows})
         return {row["problem"]: float(row["oracle_gap"]) for row in rows if row["oracle_gap"]}
 
 
@@ -143,7 +122,7 @@ def _sources(page: Path, columns: dict[str, Column], names: dict[str, str]) -> s
                 for path, counts in column.used.items()
             )
             weights = " and ".join(f"`{name}`" for name in _unique(map(_weights, column.used)))
-            parts.append(f"{names[protocol]}: {links}, weights {weights}.{_remark(column.used)}")
+            parts.append(f"{names[protocol]}: {links}, weights {weights}.")
     parts.append(f"paper: [what it prints]({_to(page, BENCH / 'paper_gaps.json')}).")
     points = (
         textwrap.fill(f"- {part}", 100, subsequent_indent="  ", **_UNBROKEN) for part in parts
@@ -157,18 +136,6 @@ _UNBROKEN: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": Fals
 def _range(counts: set[int]) -> str:
     low, high = min(counts), max(counts)
     return str(low) if low == high else f"{low} to {high}"
-
-
-# Records from before there was the switch, made with other options that come to the same.
-_REMARKS = {
-    RUN / "base-policy.csv": "made without heads and samples; no reduction applies to these sets",
-    RUN / "seen.csv": "made with the options of that day; TSP and ATSP are no longer sampled",
-}
-
-
-def _remark(used: Iterable[Path]) -> str:
-    told = [f"`{path.name}` was {_REMARKS[path]}" for path in used if path in _REMARKS]
-    return f" ({'; '.join(told)}.)" if told else ""
 
 
 def _unique(names: Iterable[str]) -> list[str]:
@@ -191,7 +158,7 @@ def _oracle(problem: str) -> str:
 
 
 def _columns() -> dict[str, Column]:
-    return {name: Column(SEEN[name], UNSEEN[name]) for name in SEEN}
+    return {name: Column(name) for name in SEEN}
 
 
 NAMES = {
@@ -227,7 +194,7 @@ def _mean_lines(columns: dict[str, Column]) -> list[str]:
     """The two means over the variants not trained on, and the count."""
     paper = _paper()["gap"]["SPACE"]
     held = {name: column.variants() for name, column in columns.items()}
-    unseen = next(gaps for gaps in held.values() if gaps)
+    unseen = held["paper"]
     lines = []
     for kind in ("symmetric", "asymmetric"):
         names = [name for name in unseen if name.startswith("A") == (kind == "asymmetric")]
@@ -236,16 +203,15 @@ def _mean_lines(columns: dict[str, Column]) -> list[str]:
         lines.append(_line(label, "OR-Tools or PyVRP", *means, _mean(paper, names)))
     counts = [
         f"{sum(gap <= paper[name] for name, gap in gaps.items())} of {len(gaps)}"
-        if gaps
-        else MISSING
         for gaps in held.values()
     ]
     return [*lines, _line("of these, at or under the paper's", "", *counts, "")]
 
 
 def _mean(gaps: dict[str, float], names: list[str]) -> str:
-    found = [gaps[name] for name in names if name in gaps]
-    return _shown(sum(found) / len(found)) if found else MISSING
+    """Over all of them; some alone would be another mean."""
+    whole = set(names) <= gaps.keys()
+    return _shown(sum(gaps[name] for name in names) / len(names)) if whole else MISSING
 
 
 def _table(page: Path, sets: list[tuple[str, str]], *, means: bool) -> str:
@@ -276,20 +242,16 @@ def pairs(page: Path) -> str:
     paper = _paper()["gap"]["SPACE"]
     lines = [_line("pickups and deliveries", *(NAMES[name] for name in columns), "paper")]
     lines.append(_line("---", *["---:"] * (len(columns) + 1)))
-    columns["default"] = Column((FINISHED,), ())
-    held: dict[str, dict[str, float | None]] = {
-        name: dict(column.variants()) for name, column in columns.items()
-    }
+    held = [column.variants() for column in columns.values()]
     for name in ("PDCVRP", "OPDCVRP", "APDCVRP", "AOPDCVRP", "APDTSP"):
-        held["default"] = {name: columns["default"].gap(name, "generated")}
-        gaps = (_shown(gaps.get(name)) for gaps in held.values())
+        gaps = (_shown(gaps.get(name)) for gaps in held)
         lines.append(_line(name, *gaps, _shown(paper[name])))
     return "\n".join((*lines, "", _sources(page, columns, NAMES)))
 
 
 def losses(page: Path) -> str:
     """Where the network is more than a point behind the paper, without pickups and deliveries."""
-    column = Column(SEEN["network"], UNSEEN["network"])
+    column = Column("network")
     paper = _paper()["gap"]["SPACE"]
     behind = {
         name: gap - paper[name]

@@ -126,3 +126,13 @@ def test_a_plan_that_breaks_a_rule_is_a_negative_answer(tiny_weights, monkeypatc
     monkeypatch.setattr(probes, "in_own_process", lambda probe: dict(broken))
     command = ["bench", "scaling", "--sizes", "12", "--device", "cpu", "--weights"]
     assert main([*command, str(tiny_weights)]) == 1
+
+
+def test_the_weights_that_are_told_are_measured(tmp_path, monkeypatch) -> None:
+    probed = []
+    monkeypatch.setattr(scaling, "measure", lambda one: probed.append(one) or row(one.size))
+    command = ["bench", "scaling", "--sizes", "8", "--device", "cpu", "--protocol", "paper"]
+    main([*command, "--quiet", "-o", str(tmp_path)])
+    record = json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8"))
+    assert [one.weights for one in probed] == [record["weights"]["given"]] == ["space-100-v11"]
+    assert record["engine"] == "torch"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spacevrp import native
 from spacevrp.bench import paper, sets
 from spacevrp.bench.gap_table import SEEN, GapRow, gap_row, summary
 from spacevrp.bench.records import checksum
 from spacevrp.bench.references import Reference
-from spacevrp.bench.runner import Model, load_model, solve_set
+from spacevrp.bench.runner import Model, load_model, load_models, solve_set
 from spacevrp.bench.sets import Source, gaps, read_set
 from spacevrp.cli.main import main
 from spacevrp.formats import write_npz
@@ -150,6 +152,16 @@ def test_weights_are_told_with_their_checksum(tiny_model, tiny_weights, tmp_path
     _, told = load_model(str(tmp_path))
     assert (told["step"], told["group"]) == (5, "weights")
     assert told["tensors_sha256"] == checksum(tiny_model)
+
+
+@pytest.mark.skipif(native.network is None, reason="the compiled network is not installed")
+def test_models_are_run_as_solve_runs_them(tiny_model, tiny_weights, tmp_path):
+    header = {"config": TrainConfig(model=tiny_model.config).to_dict(), "seconds": 2.0}
+    checkpoint.save(tmp_path, 5, {"weights": dict(tiny_model.named_parameters())}, header)
+    args = argparse.Namespace(weights=[str(tiny_weights), str(tmp_path)], device="cpu")
+    compiled, of_run = (model.solver.engine for model in load_models(args, threads=2))
+    assert (compiled.name, compiled.threads) == ("native", 2)
+    assert (of_run.name, of_run.threads) == ("torch", 2)
 
 
 # ---------------------------------------------------------------------------------------- command

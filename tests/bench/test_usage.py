@@ -24,6 +24,9 @@ from spacevrp.solver import Solver
         ("scaling --sizes 3", "expected a whole number of at least 4"),
         ("suite small --time 1,0", "--time: expected seconds above 0, received"),
         ("suite vrptw --quiet", "SPACEVRP_DATA"),
+        ("suite small --only NIX", "--only: expected names of small, received 'NIX'"),
+        ("suite small --solvers pyvrp,nix", "or another solver by its name, received 'nix'"),
+        ("suite small --solvers ortools*", "--solvers: expected some of spacevrp"),
         ("speed --part latency,size", "expected names out of latency, throughput, thousand"),
         ("train-step --device cpu --batch 0", "batch: expected a whole number of at least 1"),
         ("train-step -o nowhere/record.json", "nowhere/record.json: cannot be written"),
@@ -80,6 +83,14 @@ def test_every_table_takes_a_protocol_and_says_which(tiny_weights, tmp_path, cal
     calls.clear()
     assert main([*command, "--protocol", "paper"]) == 0
     assert calls == []
+
+
+@pytest.mark.parametrize("problem", ["TSP", "ATSP"])
+def test_the_default_protocol_is_what_solve_does(tiny_weights, calls, problem, capsys):
+    command = ["bench", "seen", "--weights", str(tiny_weights), *SMALL, problem]
+    assert main([*command, "--protocol", "default", "--format", "markdown"]) == 0
+    assert calls == [(None, "default")]  # `solve` itself decides whether the network pays
+    assert "instances were solved as `solve` has it; the paper's" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

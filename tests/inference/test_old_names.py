@@ -13,6 +13,8 @@ def test_old_keys_of_networks_and_runs_are_read() -> None:
     assert (config.augmentations, config.model.policy_heads) == (4, 3)
     assert config.changed(["model.leanings=7", "views=8"]).model.policy_heads == 7
     assert with_new_keys({"steps": 1}) == {"steps": 1}
+    # Runs that were stored before it was dropped.
+    assert TrainConfig.from_dict({"arc_credit": 0.0, "steps": 7}) == TrainConfig(steps=7)
 
 
 def test_old_names_of_tensors_are_read() -> None:

@@ -79,10 +79,7 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"model": {"depth": 3}}, "model.depth: unknown key"),
         ({"model": 5}, "model: expected a table, received 5"),
         ({"baseline": "critic"}, "baseline: expected one of mean, state, received"),
-        (
-            {"baseline": "state", "arc_credit": 0.5},
-            "arc_credit: expected 0 with the baseline `state`, received 0.5",
-        ),
+        ({"arc_credit": 0.5}, "arc_credit: no key of a training run"),
         ({"steps": 0}, "steps: expected a whole number of at least 1, received 0"),
         ({"clip": float("nan")}, "clip: expected a number of at least 0"),
         ({"sure": 0.1}, "sure: expected a number from 0.5 to 1, received 0.1"),
@@ -105,6 +102,11 @@ def test_what_is_no_setting(setting: str) -> None:
 def test_what_is_wrong_is_named(values: dict[str, Any], message: str) -> None:
     with pytest.raises(SpacevrpError, match=message):
         TrainConfig.from_dict(values)
+
+
+def test_a_model_is_given_as_its_configuration() -> None:
+    with pytest.raises(SpacevrpError, match="expected a ModelConfig, received"):
+        TrainConfig(model={"layers": 2})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,13 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.replay import log_probabilities
-from spacevrp.decode.trace import Trace
 from spacevrp.model import random_seeds
 from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import work
 from spacevrp.train.advantage import coefficients, contributions
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.credit import known, less_what_was_known, share_by_arc
+from spacevrp.train.credit import known, less_what_was_known
 from spacevrp.train.loop import train
 from spacevrp.train.naive import ahead_of_rivals
 from spacevrp.train.state import TrainState
@@ -40,8 +39,6 @@ NewStep = Callable[[TrainConfig], TrainStep]
         ("none", "single", 6, {}),
         ("problem", "paper", 8, {}),
         ("instance", "separate", 6, {}),
-        ("instance", "single", 6, {"arc_credit": 1.0}),
-        ("instance", "single", 8, {"arc_credit": 0.25}),
         ("instance", "single", 8, {"baseline": "state", "trajectories": 12}),
         ("instance", "single", 8, {"sure": 0.9}),
         ("instance", "single", 8, {"instance_clip": 1.0}),
@@ -51,7 +48,7 @@ NewStep = Callable[[TrainConfig], TrainStep]
             "instance",
             "single",
             8,
-            {"variants": SEVERAL_DEPOTS, "arc_credit": 0.5, "depot_temperature": 0.3},
+            {"variants": SEVERAL_DEPOTS, "depot_temperature": 0.3},
         ),
     ],
 )
@@ -172,25 +169,6 @@ def test_what_was_known_before_a_decision_is_taken_off(tiny: Build, new_step: Ne
     assert float(left[:, 4:].square().sum()) < 0.9 * float(decided.square().sum() * active.shape[1])
     sums = left.sum(dim=2)
     assert torch.allclose(sums, torch.zeros_like(sums), atol=1e-9)
-
-
-def test_a_decision_is_credited_with_what_its_arc_is_worth() -> None:
-    """Three tours of four customers: all go from 1 to 2, two from 2 to 3, one from 2 to 0."""
-    action = torch.tensor([[[2, 2, 2], [3, 3, 0], [0, 0, 3]]], dtype=torch.int32)  # (1, T, P)
-    trace = Trace(
-        starts=torch.ones((1, 3), dtype=torch.int64),
-        origin=torch.ones((1, 3), dtype=torch.int64),
-        action=action,
-        steps=torch.tensor([[3, 3, 2]], dtype=torch.int32),  # the last finished early
-        cost=torch.zeros((1, 3)),
-        signals=torch.zeros((1, 3, 3, 1)),
-        allowed=torch.ones((1, 3, 3, 4), dtype=torch.int8),
-    )
-    coefficient = torch.tensor([[-2.0, -1.0, 3.0]])
-    whole = share_by_arc(trace, coefficient, 1.0)
-    assert whole.tolist() == [[[0, 0, 0], [-1.5, -1.5, 3], [-1.5, -1.5, 0]]]
-    half = share_by_arc(trace, coefficient, 0.5)
-    assert half.tolist() == [[[-1, -0.5, 1.5], [-1.75, -1.25, 3], [-1.75, -1.25, 0]]]
 
 
 @pytest.mark.parametrize("advantage", ["none", "problem", "instance"])

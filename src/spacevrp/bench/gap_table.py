@@ -83,7 +83,7 @@ class GapRow(SolvedRow):
     set: str = column("set", 11, default=GENERATED, over=same)  # where the instances come from
     size: int = column(over=same)
     instances: int = column("instances", 9, over=sum)
-    augmentations: int | None = column("augmentations", 5, over=same)
+    augmentations: int | None = column("augmentations", 5, over=same)  # None: as solve has it
     starts: int | None = column(over=same)  # start nodes of an augmentation; None for all
     cost: float | None = column("cost", 10, ".5f")  # mean of the referee's
     oracle: str = column("oracle", 18)  # of the paper's kind; an average: over how many variants
@@ -111,7 +111,7 @@ class GapRow(SolvedRow):
 def gap_row(
     source: Source,
     model: Model,
-    augmentations: int,
+    augmentations: int | None,
     theirs: float | None,
     out: Outcome,
     starts: int | None = None,
@@ -223,7 +223,9 @@ def augmentations_text(rows: Sequence[GapRow]) -> str:
     for label, asymmetric in (("Symmetric", False), ("Asymmetric", True)):
         theirs = paper.augmentations(asymmetric=asymmetric)
         ours = {row.augmentations for row in rows if row.asymmetric == asymmetric}
-        if ours - {theirs}:
+        if None in ours:
+            lines.append(f"{label} instances were solved as `solve` has it; the paper's {theirs}.")
+        elif ours - {theirs}:
             augmentations = ", ".join(map(str, sorted(ours, key=lambda one: one or 0)))
             noun = "augmentation" if augmentations == "1" else "augmentations"
             lines.append(
@@ -288,7 +290,7 @@ class GapTable:
             },
             size=self.size,
             seed=1,
-            augment_symmetric=8,
+            augment_symmetric=None,
             augment_asymmetric=None,
             starts=None,
             beam_width=None,
@@ -355,13 +357,15 @@ class GapTable:
             raise SpacevrpError("nothing to measure: --count is 0, and no file has these problems")
         return sources
 
-    def augmentations(self, source: Source, model: Model, args: argparse.Namespace) -> list[int]:
-        """The numbers of augmentations that a set is solved with."""
+    def augmentations(
+        self, source: Source, model: Model, args: argparse.Namespace
+    ) -> Sequence[int | None]:
+        """The numbers of augmentations that a set is solved with; None: as solve has it."""
         most = augmentations_for(args, model.solver.device.type, asymmetric=source.asymmetric)
-        return sorted({1, most}) if self.single else [most]
+        return sorted({1, most}) if self.single and most is not None else [most]
 
     def case(
-        self, source: Source, model: Model, augmentations: int, args: argparse.Namespace
+        self, source: Source, model: Model, augmentations: int | None, args: argparse.Namespace
     ) -> Case:
         """A set to be solved by a model."""
         theirs = self.paper_gap(source, model, augmentations)
@@ -376,7 +380,7 @@ class GapTable:
             options={name: getattr(args, name) for name in ("starts", "sample", "beam_width")},
         )
 
-    def paper_gap(self, source: Source, model: Model, augmentations: int) -> float | None:
+    def paper_gap(self, source: Source, model: Model, augmentations: int | None) -> float | None:
         """What the paper prints for such a set, or for a model of that setting."""
         if self.single and augmentations != paper.augmentations(asymmetric=source.asymmetric):
             return None  # beside as many as the paper's alone
@@ -411,7 +415,7 @@ def _symmetric_first(names: Sequence[str]) -> tuple[str, ...]:
 
 SEEN = GapTable(
     "seen",
-    "Problems trained on",
+    "The twelve problems of the paper",
     SEEN_NAMES,
     count=1000,
     folder="uniform100",
@@ -423,7 +427,7 @@ the paper compares with. "paper %" stands beside the paper's number of augmentat
 )
 UNSEEN = GapTable(
     "unseen",
-    "Variants not trained on",
+    "The 98 variants beyond the paper's twelve",
     _symmetric_first([variant.name for variant in VARIANTS.values() if not variant.seen]),
     count=32,
 )

@@ -13,6 +13,7 @@ from spacevrp.problems.variants import parse_variant
 
 FORMATS = ("table", "json", "markdown")
 SUFFIX = ".solved.jsonl"
+SYMMETRIC_AUGMENTATIONS = 8
 # The paper's number takes a GPU: on a CPU an instance with several depots would take a minute.
 ASYMMETRIC_AUGMENTATIONS = {"cuda": 128, "cpu": 8}
 EXIT_CODES = (
@@ -57,11 +58,16 @@ def variant_names(text: str) -> tuple[str, ...]:
 
 _N: dict[str, Any] = {"metavar": "N", "type": at_least(1)}
 _CATALOGUE: dict[str, dict[str, Any]] = {
-    "augment_symmetric": {**_N, "help": "augmentations where distances are symmetric"},
+    "augment_symmetric": {
+        **_N,
+        "help": "augmentations where distances are symmetric; default: "
+        f"{SYMMETRIC_AUGMENTATIONS}; with --protocol default as solve has it",
+    },
     "augment_asymmetric": {
         **_N,
         "help": "the same where they are not; default: {cuda} on a GPU, as in the paper, and {cpu} "
-        "on a CPU; with --protocol paper {cuda} on both".format(**ASYMMETRIC_AUGMENTATIONS),
+        "on a CPU; with --protocol paper {cuda} on both, with --protocol default as solve has "
+        "it".format(**ASYMMETRIC_AUGMENTATIONS),
     },
     "beam_width": {
         "metavar": "N",
@@ -149,9 +155,11 @@ def as_the_solver_says(options: Mapping[str, Any]) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in options.items()}
 
 
-def augmentations_for(args: argparse.Namespace, device: str, *, asymmetric: bool) -> int:
-    """Augmentations of a set, by its distances and the kind of device."""
+def augmentations_for(args: argparse.Namespace, device: str, *, asymmetric: bool) -> int | None:
+    """Augmentations of a set, by its distances and the kind of device; None: as solve has it."""
+    asked: int | None = args.augment_asymmetric if asymmetric else args.augment_symmetric
+    if asked is not None or args.protocol == "default":
+        return asked
     if not asymmetric:
-        return int(args.augment_symmetric)
-    kind = "cuda" if args.protocol == "paper" else device
-    return int(args.augment_asymmetric or ASYMMETRIC_AUGMENTATIONS[kind])
+        return SYMMETRIC_AUGMENTATIONS
+    return ASYMMETRIC_AUGMENTATIONS["cuda" if args.protocol == "paper" else device]

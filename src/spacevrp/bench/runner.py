@@ -25,6 +25,7 @@ from spacevrp.problems.errors import SpacevrpError
 from spacevrp.writing import append_line, read_lines
 
 if TYPE_CHECKING:
+    from spacevrp.engines.choosing import EngineName
     from spacevrp.model import ModelConfig, SpaceModel
     from spacevrp.problems.problem import Problem
     from spacevrp.solver import Outcome as Solved
@@ -63,8 +64,13 @@ class Model:
     heads: float | None = None  # strength of the policy heads; None for the protocol's
 
 
-def load_models(args: argparse.Namespace) -> list[Model]:
-    """The models asked for, all on the device at once: they are small."""
+def load_models(
+    args: argparse.Namespace, threads: int | None = None, engine: EngineName = "auto"
+) -> list[Model]:
+    """The models asked for, all on the device at once: they are small.
+
+    They are run as `solve` runs them, by the compiled network on a CPU, unless ``engine`` differs.
+    """
     from spacevrp.solver import Solver
 
     protocol = getattr(args, "protocol", None)
@@ -72,10 +78,13 @@ def load_models(args: argparse.Namespace) -> list[Model]:
     loaded = [load_model(one, protocol) for one in asked]
     labels = label_models([told for _, told in loaded])
     heads = getattr(args, "policy_heads", None)
-    return [
-        Model(Solver(model, args.device, threads=None), told, model.config, label, heads)
-        for (model, told), label in zip(loaded, labels, strict=True)
-    ]
+    models = []
+    for (model, told), label in zip(loaded, labels, strict=True):
+        # A run that goes on may have a newer checkpoint by now.
+        weights = model if Path(told["given"]).is_dir() else told["given"]
+        solver = Solver(weights, args.device, threads=threads, engine=engine)
+        models.append(Model(solver, told, model.config, label, heads))
+    return models
 
 
 def label_models(told: Sequence[dict[str, Any]]) -> list[str]:
@@ -139,7 +148,7 @@ def warm_up(solver: Solver, problems: Sequence[Problem], protocol: str = "networ
 def solve_set(
     solver: Solver,
     problems: Sequence[Problem],
-    augmentations: int,
+    augmentations: int | None,
     *,
     show: bool = False,
     protocol: str = "network",
@@ -276,7 +285,7 @@ class Case:
     load: Callable[[], Sequence[Problem]]
     row: Callable[[Outcome], Any]
     model: Model
-    augmentations: int
+    augmentations: int | None  # None: as solve has it
     protocol: str
     options: Mapping[str, Any] = field(default_factory=dict)  # further ones of the solver
 

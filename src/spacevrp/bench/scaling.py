@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_protocol(args)
     pruned = protocol_named(args.protocol).pruned
-    (model,) = load_models(args)
+    (model,) = load_models(args, engine="torch")  # whose parts are measured one by one
     record = new_record("scaling", model.solver, model.told, args.protocol, seed=args.seed)
     report = Report(
         name="scaling",
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
             candidates=_CANDIDATES if pruned else size,
             device=str(model.solver.device),
             seed=args.seed,
-            weights=args.weights,
+            weights=model.told["given"],
             adjusted=pruned,
         )
         report.add(measure(probe))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -71,7 +71,7 @@ class SpeedRow(SolvedRow):
     problem: str = column("problem", 14)
     size: int = column()
     instances: int = column("instances", 9)
-    augmentations: int = column("augmentations", 5)
+    augmentations: int | None = column("augmentations", 5)  # None: as solve has it
     threads: int = column("threads", 7)
     repeats: int = column("repeats", 7)
     seconds_total: float = column("total s", 8, ".4f")
@@ -102,7 +102,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         threads={
             "metavar": "NUMBERS",
             "type": numbers(1),
-            "help": "of the CPU, such as 1,2 to measure with both; default: torch's own choice",
+            "help": "of the CPU, such as 1,2 to measure with both; default: one a core, or as "
+            "OMP_NUM_THREADS says",
         },
         repeats={
             "help": "default: " + ", ".join(f"{count} for {one}" for one, count in _REPEATS.items())
@@ -114,22 +115,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_protocol_option(parser, "network")
     group = parser.add_argument_group(f"part {THOUSAND}")
-    add_options(group, problems=SEEN_NAMES, augment_symmetric=8, augment_asymmetric=None)
+    add_options(group, problems=SEEN_NAMES, augment_symmetric=None, augment_asymmetric=None)
     add_report_options(parser, "speed")
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print and record, row by row."""
-    import torch
-
-    (model,) = load_models(args)
-    args.threads = args.threads or (torch.get_num_threads(),)
+    models = {
+        number: model for number in args.threads or (None,) for model in load_models(args, number)
+    }
+    model = next(iter(models.values()))
     record = new_record("speed", model.solver, model.told, args.protocol, seed=args.seed)
     names = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "MKL_NUM_THREADS")
     record["environment"] = {name: os.environ[name] for name in names if name in os.environ}
     summary = lambda rows: conclusion(rows, f"{len(rows)} rows")  # noqa: E731
     report = Report("speed", "Speed", SpeedRow, _NOTES, record, args, summary)
-    return run_cases(report, list_cases(args, model), keep=False)
+    return run_cases(report, list_cases(args, list(models.values())), keep=False)
 
 
 # -------------------------------------------------------------------------------------------- cases
@@ -143,31 +144,25 @@ class SpeedCase(Case):
 
     def solve(self, *, show: bool) -> Outcome:
         """The repeat in the middle, by its total."""
-        import torch
-
         problems, solver = self.load(), self.model.solver
         wait_for_rest(self.wait)
-        before = torch.get_num_threads()
-        torch.set_num_threads(self.key["threads"])
-        try:
-            warm_up(solver, problems, self.protocol)
-            if self.key["part"] != THOUSAND:
-                # A GPU has to see the real sizes once, for kernels and memory; a CPU only wakes.
-                some = problems if solver.device.type == "cuda" else problems[:1]
-                solver.run(
-                    some, augmentations=self.augmentations, protocol=self.protocol, **self.options
-                )
-            done = [self.solve_once(problems, show=show) for _ in range(self.key["repeats"])]
-        finally:
-            torch.set_num_threads(before)
+        warm_up(solver, problems, self.protocol)
+        if self.key["part"] != THOUSAND:
+            # A GPU has to see the real sizes once, for kernels and memory; a CPU only wakes.
+            some = problems if solver.device.type == "cuda" else problems[:1]
+            solver.run(
+                some, augmentations=self.augmentations, protocol=self.protocol, **self.options
+            )
+        done = [self.solve_once(problems, show=show) for _ in range(self.key["repeats"])]
         done.sort(key=lambda one: one.seconds)
         return replace(done[(len(done) - 1) // 2], seconds_least=done[0].seconds)
 
 
-def list_cases(args: argparse.Namespace, model: Model) -> list[SpeedCase]:
+def list_cases(args: argparse.Namespace, models: Sequence[Model]) -> list[SpeedCase]:
     """Everything to be solved, threads by threads."""
-    device, cases = model.solver.device.type, []
-    for threads in args.threads:
+    cases = []
+    for model in models:
+        device, threads = model.solver.device.type, model.solver.engine.threads
         for part in args.part:
             count = args.count if args.count and part != "latency" else _COUNT[part][device]
             for problem, augmentations in _workloads(part, args, device):
@@ -196,7 +191,7 @@ def list_cases(args: argparse.Namespace, model: Model) -> list[SpeedCase]:
     return cases
 
 
-def _workloads(part: str, args: argparse.Namespace, device: str) -> list[tuple[str, int]]:
+def _workloads(part: str, args: argparse.Namespace, device: str) -> list[tuple[str, int | None]]:
     """(problem, augmentations) of a part."""
     if part != THOUSAND:
         problems = (_VARIANT,) if part == "latency" else (_VARIANT, MIXED)
@@ -219,7 +214,7 @@ def instances(problem: str, size: int, count: int, seed: int) -> list[Any]:
     return [one for name in SEEN_NAMES for one in generate(name, size, each, seed)]
 
 
-def row_of(key: Mapping[str, Any], augmentations: int, outcome: Outcome) -> SpeedRow:
+def row_of(key: Mapping[str, Any], augmentations: int | None, outcome: Outcome) -> SpeedRow:
     """The row of what was solved."""
     count, total = len(outcome.costs), outcome.seconds
     held = paper.table("gaps")

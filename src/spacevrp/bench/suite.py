@@ -179,7 +179,14 @@ def _runs(suite: Suite, args: argparse.Namespace) -> Iterator[Run]:
     """Short limits first, and the solvers in turns."""
     chosen = [one for one in suite.instances(args) if _wanted(one, args.only)]
     if not chosen:
-        raise SpacevrpError(f"--only: expected names of {args.suite}, received none")
+        asked = ",".join(args.only or ())
+        raise SpacevrpError(f"--only: expected names of {args.suite}, received {asked!r}")
+    own_lines = [line for one in chosen for line in suite.lines_of(one.problem_class)]
+    usual = list(dict.fromkeys(name for line in own_lines for name in line))
+    for pattern in args.solvers or ():
+        if pattern not in methods() and not any(_matches(name, (pattern,)) for name in usual):
+            expected = f"some of {', '.join(usual)}, or another solver by its name"
+            raise SpacevrpError(f"--solvers: expected {expected}, received {pattern!r}")
     able: dict[Any, list[tuple[str, str]]] = {}  # limits and solvers
     for one in chosen:
         if (one.problem_class, one.size) not in able:

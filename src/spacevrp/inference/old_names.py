@@ -9,13 +9,16 @@ Value = TypeVar("Value")
 
 #: Keys of the network and of training runs.
 KEYS = {"leanings": "policy_heads", "views": "augmentations"}
+#: Keys that are gone, and the value with which they did nothing.
+GONE = {"arc_credit": 0}
 #: How the names of tensors began, perhaps after the name of an optimizer's moment.
 TENSORS = {"leanings.": "policy_heads."}
 
 
 def with_new_keys(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by today's names."""
-    return {KEYS.get(name, name): value for name, value in values.items()}
+    """Settings by today's names, without those that are gone and did nothing."""
+    kept = {name: value for name, value in values.items() if GONE.get(name, ...) != value}
+    return {KEYS.get(name, name): value for name, value in kept.items()}
 
 
 def with_new_tensors(tensors: Mapping[str, Value]) -> dict[str, Value]:

@@ -62,7 +62,7 @@ class TrainConfig:
     augmentations
         Augmentations of each instance, each with its policy head (see ``model/policy_heads.py``).
         Only the heads are trained: a trajectory is worth by how much it beats those of the other
-        heads, whatever ``advantage``, ``leader``, ``baseline`` and ``arc_credit`` say. 1 for a run
+        heads, whatever ``advantage``, ``leader`` and ``baseline`` say. 1 for a run
         that trains the network and no policy heads.
     rivals
         Trajectories of each other augmentation that one competes with, neighbours in the order of
@@ -106,10 +106,6 @@ class TrainConfig:
     sure
         Decisions whose likeliest move has at least this chance are not learned from: most are, and
         their gradients are next to nothing. 1 to learn from all.
-    arc_credit
-        Which share of a decision's advantage is the mean over all trajectories of the instance that
-        take the same arc; the rest is its own trajectory's. What else happened on the way then
-        counts for less, which makes gradients quieter and, as states differ, less exact.
     depot_temperature
         At which depots are drawn where there are several (see ``decode/depot_choices.py``); the
         lower it is, the more often the surest. At 0 that is always taken, as in decoding, and no
@@ -163,7 +159,6 @@ class TrainConfig:
     leader: float = 1.0
     baseline: Baseline = "mean"
     sure: float = 1.0
-    arc_credit: float = 0.0
     depot_temperature: float = 1.0
     average: float = 0.999
     precision: Precision = "bfloat16"
@@ -207,7 +202,7 @@ class TrainConfig:
                 word = "names" if kind is str else "numbers"
                 raise wrong(name, f"a list of {word}", values)
         if not isinstance(self.model, ModelConfig):
-            raise wrong("model", "a table", self.model)
+            raise wrong("model", "a ModelConfig", self.model)
         check_choices(self)
 
     def _check_ranges(self) -> None:
@@ -222,7 +217,7 @@ class TrainConfig:
         require_number("leader", self.leader, lambda v: v >= 1, "of at least 1")
         for name in ("momentum", "average"):
             require_number(name, getattr(self, name), lambda v: 0 <= v < 1, "from 0 to below 1")
-        for name in ("decay_share", "decay_factor", "varied", "arc_credit"):
+        for name in ("decay_share", "decay_factor", "varied"):
             require_number(name, getattr(self, name), lambda v: 0 <= v <= 1, "from 0 to 1")
         require_number("sure", self.sure, lambda v: 0.5 <= v <= 1, "from 0.5 to 1")
         if not self.variants:
@@ -238,8 +233,6 @@ class TrainConfig:
                 f"1, or {self.model.policy_heads + 1}, one more than policy_heads",
                 self.augmentations,
             )
-        if self.arc_credit > 0 and self.baseline != "mean":
-            raise wrong("arc_credit", "0 with the baseline `state`", self.arc_credit)
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise wrong("betas", "two numbers from 0 to below 1", self.betas)
 

@@ -73,23 +73,6 @@ def _centred(values: Tensor, active: Tensor) -> Tensor:
     return (values - (values * active).sum(dim=2, keepdim=True) / number) * active
 
 
-def share_by_arc(trace: Trace, coefficient: Tensor, share: float) -> Tensor:
-    """Coefficients of decisions (B, T, P) from those of trajectories (B, P).
-
-    ``share`` of each is the mean over all decisions of the instance that take the same arc.
-    """
-    assert trace.allowed is not None  # training records its decisions
-    nodes = trace.allowed.shape[3]
-    active = trace.active.to(coefficient.dtype)
-    arc = (trace.current * nodes + trace.action).flatten(1)  # (B, T P)
-    own = coefficient.unsqueeze(1) * active
-    sums = coefficient.new_zeros((2, len(coefficient), nodes * nodes))
-    sums[0].scatter_add_(1, arc, own.flatten(1))
-    sums[1].scatter_add_(1, arc, active.flatten(1))
-    mean = (sums[0] / sums[1].clamp(min=1)).gather(1, arc).view_as(own)
-    return (1 - share) * own + share * mean * active
-
-
 def unless_sure(trace: Trace, coefficient: Tensor, sure: float) -> Tensor:
     """Coefficients of decisions (B, T, P), 0 where the likeliest move has so high a chance."""
     assert trace.likeliest is not None  # training records its decisions

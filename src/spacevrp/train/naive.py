@@ -43,7 +43,7 @@ def naive_accumulate(
         )
     keys = random_keys(starts.shape, starts.device)
     state = environment.begin(starts)
-    chances, arcs, facts = [], [], []  # of every step: (B, P), (B, P, 2) and (B, P, F)
+    chances, moving, facts = [], [], []  # of every step: (B, P), (B, P) bool and (B, P, F)
     way = between(batch.distance, state.origin, starts)
     worth, served = at(batch.revealed_prize + batch.penalty, starts), torch.ones_like(way)
     for number in range(environment.max_steps):
@@ -78,8 +78,7 @@ def naive_accumulate(
                 likeliest = torch.where(ahead.decides, ahead.likeliest, likeliest)
             learned = learned & (likeliest < step.config.sure)
         chances.append(torch.where(learned, chance, 0.0))
-        arc = torch.stack([state.current, action], dim=-1)
-        arcs.append(torch.where(state.done.unsqueeze(-1), -1, arc))
+        moving.append(~state.done)
         home = between(batch.distance, state.current, state.origin)
         facts.append(torch.stack([way, worth, served, signals[..., 0], home], dim=-1))
         switch = at(batch.is_depot, state.current) & at(batch.is_depot, action)
@@ -93,11 +92,9 @@ def naive_accumulate(
     else:
         coefficient, _ = coefficients(cost, step.config, problem_of)
     if augmentations == 1 and step.config.baseline == "state":
-        moving = [nodes[..., 0] >= 0 for nodes in arcs]
         blends = [unexplained(coefficient, *one) for one in zip(facts, moving, strict=True)]
     else:
-        share, of_arc = step.config.arc_credit, arc_means(coefficient, arcs)
-        blends = [(1 - share) * coefficient + share * mean for mean in of_arc]
+        blends = [coefficient] * len(chances)
     torch.stack([(b * c).sum() for b, c in zip(blends, chances, strict=True)]).sum().backward()
     return cost
 
@@ -125,25 +122,6 @@ def ahead_of_rivals(cost: Tensor, augmentations: int, rivals: int) -> Tensor:
             spread = finished.std(correction=0) + 1e-8
             ahead[row, trajectory] = (cost[row, trajectory] - best) / spread / count
     return ahead
-
-
-def arc_means(coefficient: Tensor, arcs: list[Tensor]) -> list[Tensor]:
-    """For every step, the mean coefficient of all that take the same arc there or elsewhere."""
-    taken: dict[tuple[int, int, int], list[float]] = {}
-    places = [
-        (number, row, trajectory, tuple(arc))
-        for number, nodes in enumerate(arcs)
-        for row, several in enumerate(nodes.tolist())
-        for trajectory, arc in enumerate(several)
-        if arc[0] >= 0
-    ]
-    for _, row, trajectory, arc in places:
-        taken.setdefault((row, *arc), []).append(float(coefficient[row, trajectory]))
-    means = [torch.zeros_like(coefficient) for _ in arcs]
-    for number, row, trajectory, arc in places:
-        several = taken[(row, *arc)]
-        means[number][row, trajectory] = sum(several) / len(several)
-    return means
 
 
 def unexplained(coefficient: Tensor, facts: Tensor, moving: Tensor) -> Tensor:

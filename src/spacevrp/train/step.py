@@ -20,7 +20,7 @@ from spacevrp.model.decoder import DecoderTables
 from spacevrp.tensors import Batch
 from spacevrp.train.advantage import coefficients, contributions
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.credit import less_what_was_known, share_by_arc, unless_sure
+from spacevrp.train.credit import less_what_was_known, unless_sure
 from spacevrp.train.optim import MuonAdamW, WeightAverage, gradient_of
 from spacevrp.train.parallel import add_up
 
@@ -167,8 +167,6 @@ class TrainStep:
             self.tally.add_costs(problem_of, mean, trace.cost)
             if self.config.baseline == "state":
                 coefficient = self.take_off(batch, trace, coefficient)
-            elif self.config.arc_credit > 0:
-                coefficient = share_by_arc(trace, coefficient, self.config.arc_credit)
         if self.config.sure < 1:
             coefficient = unless_sure(trace, coefficient, self.config.sure)
         return coefficient
