@@ -59,6 +59,12 @@ class ColumnWarning(UserWarning):
     """Columns that mean nothing here and are left out, by name."""
 
 
+def written_id(text: str) -> int | str:
+    """An id from text: a number where nothing of it is lost, as zeros in front and barcodes are."""
+    exact = text.isascii() and text.isdigit() and len(text) < 16 and str(int(text)) == text
+    return int(text) if exact else text
+
+
 def is_frame(value: object) -> bool:
     """Whether this is a data frame, of pandas or polars."""
     return hasattr(value, "columns") and (hasattr(value, "iloc") or hasattr(value, "to_dicts"))
