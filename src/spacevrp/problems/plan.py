@@ -47,10 +47,12 @@ class Stop:
         Time spent on breaks on the way here.
     amount
         What is handed over here (positive) or taken in (negative).
+    pickup
+        What is taken in beside what is handed over, at a stop with both.
     load
         On board when leaving.
     loads
-        The same of every kind of load; ``amount`` and ``load`` are of the first.
+        The same of every kind of load; ``amount``, ``pickup`` and ``load`` are of the first.
     opening, closing
         The window, in the numbers of the problem.
     """
@@ -72,6 +74,7 @@ class Stop:
     loads: tuple[float, ...] = ()
     pause: float = 0.0
     leg_length: float = 0.0
+    pickup: float = 0.0
 
     @property
     def arrival(self) -> Moment:
@@ -172,7 +175,7 @@ class RoutePlan:
     @property
     def collected(self) -> float:
         """What customers hand over."""
-        return _total(max(-stop.amount, 0.0) for stop in self.stops)
+        return _total(max(-stop.amount, 0.0) + stop.pickup for stop in self.stops)
 
     @property
     def spare(self) -> float:
@@ -325,6 +328,7 @@ class _Planner:
         self.problem = problem
         # Which customers hand goods over, and which receive them.
         loads, nodes = problem.loads, problem.customers
+        self.pickups = problem.pickups[:, 0]
         self.roles = {node: "pickup" for node in nodes if (loads[node] < 0).any()}
         self.roles |= {node: "delivery" for node in nodes if (loads[node] > 0).any()}
         for pickup, delivery in problem.pairs:
@@ -409,6 +413,7 @@ class _Planner:
                     leg_length=leg,
                     **spent._asdict(),
                     amount=float(problem.demand[node]) if visited else 0.0,
+                    pickup=float(self.pickups[node]) if visited else 0.0,
                     load=on_board[0],
                     opening=opening,
                     closing=closing,

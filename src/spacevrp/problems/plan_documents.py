@@ -24,11 +24,12 @@ _SUMS = ("driving", "waiting", "service", "delivered", "collected")  # of a rout
 
 def plan_rows(plan: Plan) -> list[dict[str, Any]]:
     """One row a stop, in the order of the routes; moments are the user's own."""
+    amounts = ("amount", "pickup") if plan.problem.pickups.any() else ("amount",)
     return [
         {
             **_route_entry(route, "route"),
             "position": position,
-            **_stop_entry(stop, "amount", *_further(plan)),
+            **_stop_entry(stop, *amounts, *_further(plan)),
         }
         for route in plan.routes
         for position, stop in enumerate(route.stops)
