@@ -67,10 +67,49 @@ def test_a_unit_of_time(write) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_ids_that_are_numbers_and_a_variant(write) -> None:  # type: ignore[no-untyped-def]
-    text = "id,x,y,demand,capacity\n100,0,0,0,5\n007,3,4,2,\n"
+    text = "id,x,y,demand,capacity\n100,0,0,0,5\n7,3,4,2,\n"
     problem = read(write(text), variant="OCVRP")
     assert problem.ids == (100, 7)
     assert problem.open_routes
+
+
+def test_barcodes_and_zeros_in_front_stay_as_they_are(write) -> None:  # type: ignore[no-untyped-def]
+    codes = ("00340434161094042557", "00340434161094042564", "340434161094042571", "007")
+    rows = "".join(f"{code},{place},0\n" for place, code in enumerate(codes, start=1))
+    table = f"name;count;forbidden\n012;1;{codes[0]}\nbike;1;007,{codes[1]}\n"
+    vans = write(table, "vans.csv")
+    problem = read(write(f"id,x,y\n5,0,0\n{rows}"), vehicles=vans)
+    assert problem.ids == (5, *codes)
+    assert [vehicle.name for vehicle in problem.vehicles] == ["012", "bike"]
+    assert [sorted(vehicle.forbidden) for vehicle in problem.vehicles] == [[1], [2, 4]]
+
+
+GERMAN = "id;x;y;demand;capacity\nLager;0;0;;7,5\n1,5;3,5;0;2,25;\n"
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_decimal_commas(write, delimiter: str) -> None:  # type: ignore[no-untyped-def]
+    path = write(GERMAN.replace(";", delimiter))
+    with pytest.warns(FormatWarning, match=r"line 2: 7,5 is read as 7\.5, with a decimal comma"):
+        problem = read(path)
+    assert problem.capacity == 7.5
+    assert problem.demand.tolist() == [0, 2.25]
+    assert problem.distances.between(0, 1) == 3.5
+    assert problem.ids == ("Lager", "1,5")
+
+
+def test_decimal_commas_next_to_points_are_refused(write) -> None:  # type: ignore[no-untyped-def]
+    """1.200 is a thousand and more to those who write 7,5."""
+    expected = r"line 3: expected a decimal comma, as 7,5 in line 2, received 1\.200"
+    with pytest.raises(FormatError, match=expected):
+        read(write(GERMAN.replace("2,25", "1.200")))
+
+
+def test_customers_whom_no_vehicle_can_serve(write) -> None:  # type: ignore[no-untyped-def]
+    path = write("x,y,demand,capacity\n0,0,,5\n3,4,9,\n")
+    with pytest.raises(FormatError, match="line 3: demand"):
+        read(path)
+    assert read(path, allow_unservable=True).demand.tolist() == [0, 9]
 
 
 def test_strange_columns_are_named(write) -> None:  # type: ignore[no-untyped-def]

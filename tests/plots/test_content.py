@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from spacevrp.plots.content import COLOURS, colour_of, dashes_of, depot_kinds, verdict
+from spacevrp.plots.content import COLOURS, colour_of, dashes_of, depot_kinds, stop_kinds, verdict
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -108,3 +108,10 @@ def test_kinds_of_depots() -> None:
     kinds = {kind.label: kind.nodes for kind in depot_kinds(problem)}
     assert kinds == {"depot": (0,), "depot, start only": (1,), "depot, end only": (2,)}
     assert len({kind.marker for kind in depot_kinds(problem)}) == 3
+
+
+def test_pickups_next_to_pairs_are_marked_as_such() -> None:
+    line = [(place, 0) for place in range(5)]
+    problem = Problem.from_coordinates(line, demand=[0, -2, 2, -3, 4], pairs=[(1, 2)])
+    kinds = {kind.label: kind.nodes for kind in stop_kinds(problem, range(1, 5))}
+    assert kinds == {"delivery": (2, 4), "pickup": (1, 3)}

@@ -106,6 +106,15 @@ def test_every_stop_is_there(partial: Solution) -> None:
     assert data["ticks"]
 
 
+def test_breaks_are_on_the_timeline() -> None:
+    """The first is taken on the way to customer 1, the second when the route is over at 24."""
+    van = {"breaks": [{"duration": 4, "window": (5, 6)}, {"duration": 3, "window": (30, 40)}]}
+    problem = Problem.from_coordinates([(0, 0), (10, 0)], windows=[(0, 90)] * 2, vehicles=[van])
+    (route,) = page_data(problem, Solution.judged(problem, [[0, 1, 0]], [0]))["routes"]
+    assert [stop["at"][0] for stop in route["stops"]] == [0, 14, 24]
+    assert route["breaks"] == [[5, 9], [30, 33]]
+
+
 def test_a_page_without_coordinates_has_bars_of_costs() -> None:
     problem = Problem.from_matrix([[0, 3, None], [3, 0, 4], [1, 4, 0]])
     data = page_data(problem, Solution.judged(problem, [[0, 1, 2, 0]]))

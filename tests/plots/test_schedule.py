@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="plots are an extra")
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from spacevrp.plots.charts import plot_load
@@ -208,3 +209,31 @@ def test_a_result_draws_itself(timed: Solution, tmp_path: Path, ax: Axes) -> Non
         result.plot(tmp_path / "plan.png", ax=ax)
     with pytest.raises(UnsupportedError, match="ends in"):
         result.plot(tmp_path / "plan.doc")
+
+
+def test_titles_stay_within_the_picture() -> None:
+    """The labels of bars push their axes to the right, and the title with them."""
+    line = [(place, 0) for place in range(4)]
+    problem = Problem.from_coordinates(
+        line, demand=[[0, 0], [1, 2], [1, 2], [1, 2]], capacity=[9, 9], penalty=[0, 9, 9, 9]
+    ).replace(name="deliveries of tuesday")
+    solution = Solution.judged(problem, [[0, 1, 2, 3, 0]])
+    figure = Figure(figsize=(9.0, 2.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = draw(problem, solution, "bars", figure.add_subplot())
+    figure.canvas.draw()
+    extent = axes.title.get_window_extent()
+    assert extent.x0 >= 0
+    assert extent.x1 <= figure.bbox.width
+
+
+def test_loads_of_several_kinds_say_which_is_drawn(timed: Solution, ax: Axes) -> None:
+    problem = Problem.from_coordinates([(0, 0), (1, 0)], demand=[[0, 0], [1, 2]], capacity=[9, 9])
+    plot_load(Solution.judged(problem, [[0, 1, 0]]), ax)
+    assert ax.get_ylabel() == "on board, first of 2 kinds of load"
+    assert plot_load(timed, Figure().add_subplot()).get_ylabel() == "on board"
+
+
+def test_a_suffix_that_is_refused_is_named_with_its_file(timed: Solution, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match=r"/map\.bmp: expected a file name that ends in"):
+        Result.of(timed).plot(tmp_path / "map.bmp")

@@ -151,11 +151,26 @@ def test_a_vehicle_that_does_not_exist_cannot_be_judged(vehicles: Any, part: str
 
 
 def test_vehicles_mean_nothing_where_all_are_alike() -> None:
-    with pytest.raises(SolutionError, match="expected none, as all are alike"):
+    with pytest.raises(SolutionError, match=r"as all are alike.*is judged with that table"):
         judge(Problem.from_coordinates(SQUARE), [[0, 1, 2, 3, 4, 0]], [0])
 
 
 # ----------------------------------------------------------------------------------------- plans
+
+
+def test_the_length_of_a_plan_is_no_cost() -> None:
+    # 3 + 4 + 5 at half the price, 4 + 4 at twice the price, and 110 for the vehicles.
+    van, bike = {**VAN, "unit_distance_cost": 0.5}, {**BIKE, "unit_distance_cost": 2}
+    solution = Solution.judged(square(van, bike), [[0, 1, 2, 0], [0, 3, 0]], [0, 1])
+    document = solution.to_dict()
+    assert document["cost"] == 6 + 16 + 110
+    assert document["totals"]["length"] == 20
+    assert document["totals"]["leg_costs"] == 22
+    assert [route["length"] for route in document["routes"]] == [12, 8]
+    assert [route["cost"] for route in document["routes"]] == [6, 16]
+    assert [row["leg_length"] for row in solution.to_rows()] == [0, 3, 4, 5, 0, 4, 4]
+    plain = Solution.judged(square(VAN, BIKE), [[0, 1, 2, 0], [0, 3, 0]], [0, 1])
+    assert "leg_length" not in plain.to_rows()[0]
 
 
 def test_a_plan_names_its_vehicles() -> None:

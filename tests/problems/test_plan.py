@@ -45,6 +45,20 @@ def test_times_loads_and_legs_by_hand(four_customers: Build) -> None:
     assert plan.skipped == ()
 
 
+def test_what_is_collected_where_something_is_delivered() -> None:
+    """6 and 4 are handed over, 5 and 6 taken back, and 3 more from customer 3."""
+    line = [(0, 0), (1, 0), (2, 0), (3, 0)]
+    problem = Problem.from_coordinates(line, demand=[0, 6, 4, -3], pickup=[0, 5, 6, 0])
+    solution = Solution.judged(problem, [[0, 1, 2, 3, 0]])
+    totals = solution.to_dict()["totals"]
+    assert (totals["delivered"], totals["collected"]) == (10, 14)
+    rows = solution.to_rows()
+    assert [row["amount"] for row in rows] == [0, 6, 4, -3, 0]
+    assert [row["pickup"] for row in rows] == [0, 5, 6, 0, 0]
+    without = Solution.judged(problem.replace(pickup=None), [[0, 1, 2, 3, 0]])
+    assert "pickup" not in without.to_rows()[0]
+
+
 def test_leaving_later_stops_short_of_a_closing_window(four_customers: Build) -> None:
     """Waiting 7 at customer 4 would be saved, but customer 3 closes 2 after the arrival."""
     windows = [(0, 40), (0, 40), (0, 40), (0, 6), (15, 40)]

@@ -140,3 +140,16 @@ def test_to_leave_out_a_rule_never_breaks_another(day: Day, fewer: dict[str, Any
 def judge_times(problem: Problem, route: tuple[int, ...]) -> list[str]:
     found = judge(problem, [route], vehicles=[0]).violations
     return [one.message for one in found if one.code in ("window", "break", "start")]
+
+
+def test_a_driver_who_waits_rests_then() -> None:
+    """From 10 to 60 the van waits for customer 1; a break after the route would end it no later."""
+    van = Vehicle(breaks=[Break(20, window=(5, 90))])
+    problem = Problem.from_coordinates(
+        [(0, 0), (10, 0), (20, 0)], windows=[(0, 200), (0, 15), (60, 90)], vehicles=[van]
+    )
+    schedule = schedule_route(problem, (0, 1, 2, 0), problem.fleet[0])
+    assert schedule is not None
+    assert schedule.pauses is not None
+    assert (schedule.departure, schedule.end) == (5, 80)
+    assert [(one.place, one.begin, one.end) for one in schedule.pauses] == [(2, 15, 35)]

@@ -106,6 +106,17 @@ def test_a_plan_that_breaks_a_rule_is_never_kept() -> None:
     assert plans.of(0) is None
 
 
+def test_time_is_kept_for_the_reasons_of_few_customers() -> None:
+    """A first reason takes longer than others; of a short time reasons take 15% at the most."""
+    for given, working in ((10.0, 9.7), (1.0, 0.85)):
+        plans = Pool([LINE], Deadline(given))
+        assert plans.working.seconds == given
+        plans.offer(0, judged([0, 1, 2, 0]))  # customer 3 is left out
+        assert plans.working.seconds == pytest.approx(working)
+        plans.offer(0, judged([0, 1, 2, 3, 0]))
+        assert plans.working.seconds == given
+
+
 def test_others_are_the_cheapest_that_differ_in_cost() -> None:
     plans = Pool([LINE], Deadline())
     cheap = judged([0, 1, 2, 3, 0])  # 6

@@ -36,6 +36,7 @@ from spacevrp.formats.solutions import write_solution as write_solution
 from spacevrp.formats.vrplib import read_vrplib as read_vrplib
 from spacevrp.formats.vrplib_writing import write_vrplib as write_vrplib
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
+from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.plan_documents import solution_document as solution_document
 from spacevrp.problems.plan_sol import solution_sol as solution_sol
 from spacevrp.problems.problem import Problem
@@ -63,6 +64,7 @@ def read(
     variant: str | None = None,
     time_unit: str | None = None,
     vehicles: str | Path | None = None,
+    allow_unservable: bool = False,
 ) -> Problem | list[Problem]:
     """The instance of a file, or the list of instances of an .npz batch.
 
@@ -80,12 +82,19 @@ def read(
         default. Of other programs' JSON, what its seconds become.
     vehicles
         A table of vehicles, one row a type (.csv or .xlsx), in place of what the file says of them.
+    allow_unservable
+        Allow customers whom no vehicle can serve, as the command line does; plans leave them out.
 
     Raises
     ------
     FormatError
         Names the file, the place in it, what was expected there and what was found.
     """
+    if allow_unservable:
+        with unservable_allowed():
+            return read(
+                path, rounding=rounding, variant=variant, time_unit=time_unit, vehicles=vehicles
+            )
     path = Path(path)
     suffix = path.suffix.lower()
     head = read_head(path)

@@ -18,10 +18,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from spacevrp.formats.files import fail, read_text, shown, unreadable
+from spacevrp.formats.files import fail, read_text, shown, unreadable, warn
 from spacevrp.formats.foreign import read_foreign, relaying_warnings
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.sources.columns import normalised, written_id
 from spacevrp.problems.sources.vehicles import vehicles_from_table
 
 VEHICLES = "vehicles"
@@ -106,14 +107,19 @@ def _cell(value: Any) -> Any:
 
 def _ids(name: str, column: list[Any]) -> list[Any]:
     """A column; ids are whole numbers where they are numbers."""
-    if name.lower() not in ("id", "name", "pickup_id"):
+    if normalised(name) not in _NAMES:
         return column
     return [int(one) if isinstance(one, float) and one.is_integer() else one for one in column]
 
 
 _DELIMITERS = ",;\t"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
-_WHOLE = re.compile(r"[+-]?\d{1,18}")
+_DECIMAL = re.compile(r"[+-]?\d*[.,]\d+", re.ASCII)
+# Columns of names: of stops, of vehicles, and of stops in a table of vehicles.
+_NAMES = (
+    *("id", "name", "pickup_id", "vehicle", "type"),
+    *("depot", "start", "end", "allowed", "forbidden", "reload_depots"),
+)
 
 
 def read_csv(
@@ -165,7 +171,10 @@ def read_table(
 
     Cells of the columns in ``texts`` stay what they are, even where they are numbers.
     """
-    rows = _rows(path)
+    text = read_text(path)
+    head = text.lstrip("\r\n").partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=head.count)
+    rows = _rows(path, text, delimiter)
     _, header = next(rows, (1, []))
     names = [name.strip() for name in header]
     if len(names) < 2:
@@ -175,22 +184,45 @@ def read_table(
     _refuse_repeated(path, "line 1", names)
     columns: dict[str, list[Any]] = {name: [] for name in names}
     lines = []
+    # What a number is written with, and where it is first: a spreadsheet that separates cells by
+    # something else writes the decimal mark of its country.
+    marks: dict[str, tuple[int, str]] = {}
     for line, cells in rows:
         if len(cells) != len(names):
             raise fail(path, f"line {line}", f"{len(names)} cells", str(len(cells)))
         lines.append(line)
         for name, cell in zip(names, cells, strict=True):
-            columns[name].append((cell.strip() or None) if name in texts else _value(cell))
+            stripped = cell.strip()
+            if name in texts:
+                columns[name].append(stripped or None)
+                continue
+            names_nodes = normalised(name) in _NAMES
+            if names_nodes and stripped.isdigit():
+                columns[name].append(written_id(stripped))
+                continue
+            if delimiter != "," and not names_nodes and _DECIMAL.fullmatch(stripped):
+                marks.setdefault("," if "," in stripped else ".", (line, stripped))
+                stripped = stripped.replace(",", ".")
+            columns[name].append(_value(stripped))
     if not lines:
         raise fail(path, "", "rows below the names of the columns", "none")
+    _tell_marks(path, marks)
     return {name: _ids(name, column) for name, column in columns.items()}, lines
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _tell_marks(path: Path, marks: dict[str, tuple[int, str]]) -> None:
+    """Warn of decimal commas; refuse them next to decimal points, as either may part thousands."""
+    if "," not in marks:
+        return
+    line, cell = marks[","]
+    if "." in marks:
+        other, point = marks["."]
+        raise fail(path, f"line {other}", f"a decimal comma, as {cell} in line {line}", point)
+    warn(path, f"line {line}: {cell} is read as {cell.replace(',', '.')}, with a decimal comma")
+
+
+def _rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """(line, cells) of every line that is not empty."""
-    text = read_text(path)
-    head = text.lstrip("\r\n").partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=head.count)
     # Line by line with their ends, which belong to the text where they stand between quotes.
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     try:
@@ -202,8 +234,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _value(cell: str) -> Any:
-    """A number where it is one, None where the cell is empty, else the text."""
-    text = cell.strip()
-    if not text:
+    """A number where it is one, None where the cell is empty, else the text; without blanks."""
+    if not cell:
         return None
-    return float(text) if _NUMBER.fullmatch(text) and text.isascii() else text
+    return float(cell) if _NUMBER.fullmatch(cell) and cell.isascii() else cell

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.plots.content import RouteLook, headline, looks_of, short, unserved_nodes, verdict
-from spacevrp.plots.style import QUIET, RED, finish_title, require_matplotlib
+from spacevrp.plots.style import QUIET, RED, SEPARATOR, finish_title, require_matplotlib
 from spacevrp.problems.plan import RoutePlan
 from spacevrp.problems.plan_documents import places_of
 from spacevrp.problems.solution import Solution
@@ -32,7 +32,8 @@ def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 def finish(axes: Axes, solution: Solution, what: str) -> None:
     """Title, verdict and a light grid."""
-    finish_title(axes, f"{what}  ·  {headline(solution.plan.problem, solution)}", verdict(solution))
+    title = f"{what}{SEPARATOR}{headline(solution.plan.problem, solution)}"
+    finish_title(axes, title, verdict(solution))
     axes.tick_params(axis="x", labelsize=8)
     axes.grid(axis="x", color=QUIET, alpha=0.25, lw=0.5)
     axes.set_axisbelow(True)
@@ -112,7 +113,7 @@ def _write(axes: Axes, x: float, y: float, text: str, **looks: Any) -> None:
 
 
 def plot_load(solution: Solution, ax: Axes | None = None) -> Axes:
-    """What is on board after each stop, one line a route, below the capacity."""
+    """What is on board after each stop, of the first kind of load, one line a route."""
     plan, problem = solution.plan, solution.plan.problem
     axes = new_axes(ax, (7.0, 4.2))
     from matplotlib.ticker import MaxNLocator
@@ -149,7 +150,9 @@ def plot_load(solution: Solution, ax: Axes | None = None) -> Axes:
             color=RED,
         )
     axes.set_xlabel("stops made", fontsize=9)
-    axes.set_ylabel("on board", fontsize=9)
+    kinds = problem.kinds_of_load
+    on_board = "on board" if kinds == 1 else f"on board, first of {kinds} kinds of load"
+    axes.set_ylabel(on_board, fontsize=9)
     axes.tick_params(axis="y", labelsize=8)
     axes.set_ylim(bottom=min(0.0, *(s.load for r in plan.routes for s in r.stops), 0.0))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from spacevrp.plots.style import SEPARATOR
 from spacevrp.problems.explanation import is_missing_visit
 from spacevrp.problems.plan import RoutePlan, capacities_of, peaks_of
 from spacevrp.problems.plan_text import count, write_number, write_worth
@@ -112,7 +113,7 @@ def headline(problem: Problem, solution: Solution | None = None) -> str:
     if solution is not None:
         parts.append(count(len(solution.plan.routes), "route"))
         parts.append(write_worth(problem, solution.cost))
-    return "  ·  ".join(parts)
+    return SEPARATOR.join(parts)
 
 
 def _short_variant(name: str) -> str:
@@ -184,8 +185,7 @@ def stop_kinds(problem: Problem, nodes: Iterable[int]) -> list[Kind]:
     """Customers by what they do: receive, hand over, or neither of the two."""
     first = {pickup for pickup, _ in problem.pairs}
     collects = [
-        node in first if problem.pairs else bool((problem.loads[node] < 0).any())
-        for node in range(problem.size)
+        node in first or bool((problem.loads[node] < 0).any()) for node in range(problem.size)
     ]
     mixed = any(collects)
     listed = tuple(nodes)

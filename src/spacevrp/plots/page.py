@@ -119,6 +119,8 @@ def _routes(solution: Solution, *, timed: bool) -> list[dict[str, Any]]:
                 "count": look.stops,
                 "open": route.stops[-1].kind != "end",
                 "stops": stops,
+                # A break before leaving need not have a time of its own.
+                "breaks": [[one.begin, one.end] for one in route.pauses if one.place and timed],
             }
         )
     return routes

@@ -47,6 +47,7 @@ def plot(
         return draw(problem, solution, kind, ax)
     if ax is not None:
         raise UnsupportedError("plot: expected a path or axes, received both")
+    check_picture(Path(path), kind)
     with replacing(Path(path)) as temporary:
         save_picture(temporary, problem, solution, kind)
     return None

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, INK, QUIET = "#56B4E9", "#CC79A7", "#2f3437", "#9aa3a8"
 RED = "#d0021b"  # what is late, unserved or against the rules
-_LONGEST_LINE = 100
+_LONGEST_LINE, _LONGEST_TITLE = 100, 66
+SEPARATOR = "  ·  "  # of the parts of a title
 
 
 def require_matplotlib() -> None:
@@ -33,7 +34,8 @@ def require_matplotlib() -> None:
 def finish_title(axes: Axes, title: str, warnings: Sequence[str]) -> None:
     """The title; what is wrong with a plan stands below it in red."""
     lines = [part for line in warnings for part in wrap(line, _LONGEST_LINE, max_lines=2)]
-    axes.set_title(title, fontsize=10.5, color=INK, pad=8 + 12 * len(lines), parse_math=False)
+    looks: dict[str, Any] = {"fontsize": 10.5, "color": INK, "parse_math": False}
+    axes.set_title(_in_lines(title), pad=8 + 12 * len(lines), **looks)
     axes.annotate(
         "\n".join(lines),
         (0.5, 1.0),
@@ -46,6 +48,21 @@ def finish_title(axes: Axes, title: str, warnings: Sequence[str]) -> None:
         color=RED,
         parse_math=False,
     )
+
+
+def _in_lines(title: str) -> str:
+    """A long title in several lines, broken between its parts.
+
+    Labels and legends push the axes to one side, and a long line would leave the picture there.
+    """
+    parts, lines = title.split(SEPARATOR), [""]
+    for part in parts:
+        longer = f"{lines[-1]}{SEPARATOR}{part}" if lines[-1] else part
+        if len(longer) <= _LONGEST_TITLE or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return "\n".join(lines)
 
 
 def new_figure(width: float, height: float) -> Figure:

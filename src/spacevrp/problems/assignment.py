@@ -44,7 +44,10 @@ def stated_vehicles(problem: Problem, count: int, vehicles: Any) -> tuple[int, .
     if vehicles is None:
         return None
     if problem.vehicles is None:
-        raise SolutionError(f"vehicles: expected none, as all are alike, received {show(vehicles)}")
+        raise SolutionError(
+            f"vehicles: expected none, as all are alike, received {show(vehicles)}; a plan made "
+            f"with a table of vehicles is judged with that table"
+        )
     if isinstance(vehicles, str | bytes) or not isinstance(vehicles, Iterable):
         raise SolutionError(f"vehicles: expected a list, received {show(vehicles)}")
     listed = list(vehicles)

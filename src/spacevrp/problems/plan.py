@@ -35,8 +35,9 @@ class Stop:
         The node's number and what the user calls it (the number, where it has no id).
     kind
         ``start``, ``end``, ``visit``, ``pickup``, ``delivery`` or ``reload``.
-    leg_cost, leg_duration
-        Of the way here from the stop before; 0 at the start.
+    leg_cost, leg_duration, leg_length
+        Of the way here from the stop before; 0 at the start. A leg costs its length, times what a
+        unit costs the vehicle.
     reached, left
         Arrival and departure in the numbers of the problem; :attr:`arrival` and :attr:`departure`
         are the same as the user's own moments.
@@ -46,10 +47,12 @@ class Stop:
         Time spent on breaks on the way here.
     amount
         What is handed over here (positive) or taken in (negative).
+    pickup
+        What is taken in beside what is handed over, at a stop with both.
     load
         On board when leaving.
     loads
-        The same of every kind of load; ``amount`` and ``load`` are of the first.
+        The same of every kind of load; ``amount``, ``pickup`` and ``load`` are of the first.
     opening, closing
         The window, in the numbers of the problem.
     """
@@ -70,6 +73,8 @@ class Stop:
     clock: Clock | None = None
     loads: tuple[float, ...] = ()
     pause: float = 0.0
+    leg_length: float = 0.0
+    pickup: float = 0.0
 
     @property
     def arrival(self) -> Moment:
@@ -119,6 +124,11 @@ class RoutePlan:
         return _total(stop.leg_cost for stop in self.stops)
 
     @property
+    def length(self) -> float:
+        """Of all legs, in the unit of the distances."""
+        return _total(stop.leg_length for stop in self.stops)
+
+    @property
     def driving(self) -> float:
         """Time on the way."""
         return _total(stop.leg_duration for stop in self.stops)
@@ -165,7 +175,7 @@ class RoutePlan:
     @property
     def collected(self) -> float:
         """What customers hand over."""
-        return _total(max(-stop.amount, 0.0) for stop in self.stops)
+        return _total(max(-stop.amount, 0.0) + stop.pickup for stop in self.stops)
 
     @property
     def spare(self) -> float:
@@ -198,7 +208,7 @@ class Plan:
     routes
         The routes, without vehicles that stay at home.
     cost
-        The referee's figure: length of all legs and penalties, or minus the prize.
+        The referee's figure: costs of legs, vehicles and time, and penalties; or minus the prize.
     skipped
         Customers that no route visits.
     """
@@ -210,8 +220,13 @@ class Plan:
 
     @cached_property
     def length(self) -> float:
-        """Of all legs, times what a unit costs the vehicle."""
-        return _total(route.cost for route in self.routes)
+        """Of all legs, in the unit of the distances."""
+        return _total(route.length for route in self.routes)
+
+    @cached_property
+    def leg_costs(self) -> float:
+        """Paid for all legs, by what a unit of length costs each vehicle."""
+        return self._paid(route.cost for route in self.routes)
 
     @cached_property
     def fixed_costs(self) -> float:
@@ -313,6 +328,7 @@ class _Planner:
         self.problem = problem
         # Which customers hand goods over, and which receive them.
         loads, nodes = problem.loads, problem.customers
+        self.pickups = problem.pickups[:, 0]
         self.roles = {node: "pickup" for node in nodes if (loads[node] < 0).any()}
         self.roles |= {node: "delivery" for node in nodes if (loads[node] > 0).any()}
         for pickup, delivery in problem.pairs:
@@ -394,8 +410,10 @@ class _Planner:
                     id=node_id(problem, node),
                     kind=self.roles.get(node, "visit") if visited else kind,
                     leg_cost=leg if math.isinf(leg) else rate * leg,
+                    leg_length=leg,
                     **spent._asdict(),
                     amount=float(problem.demand[node]) if visited else 0.0,
+                    pickup=float(self.pickups[node]) if visited else 0.0,
                     load=on_board[0],
                     opening=opening,
                     closing=closing,

@@ -24,11 +24,12 @@ _SUMS = ("driving", "waiting", "service", "delivered", "collected")  # of a rout
 
 def plan_rows(plan: Plan) -> list[dict[str, Any]]:
     """One row a stop, in the order of the routes; moments are the user's own."""
+    amounts = ("amount", "pickup") if plan.problem.pickups.any() else ("amount",)
     return [
         {
             **_route_entry(route, "route"),
             "position": position,
-            **_stop_entry(stop, "amount", *_pauses(plan)),
+            **_stop_entry(stop, *amounts, *_further(plan)),
         }
         for route in plan.routes
         for position, stop in enumerate(route.stops)
@@ -53,7 +54,7 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
             **{name: sum(getattr(route, name) for route in plan.routes) for name in _SUMS},
             "prize": plan.prize,
             "penalties": plan.penalties,
-            **({} if problem.vehicles is None else {"fixed_costs": plan.fixed_costs}),
+            **({} if problem.vehicles is None else _costs_of_fleet(plan)),
             **({"time_costs": plan.time_costs} if problem.has_route_rules else {}),
         },
         "skipped": [plan.id_of(node) for node in plan.skipped],
@@ -61,10 +62,11 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
             {
                 **_route_entry(route, "number"),
                 "cost": route.cost,
+                "length": route.length,
                 **({} if route.vehicle is None else {"fixed_cost": route.fixed_cost}),
                 **{name: getattr(route, name) for name in (*_SUMS, "peak_load", "spare")},
                 **_working_time(route),
-                "stops": [_stop_entry(stop, *_pauses(plan)) for stop in route.stops],
+                "stops": [_stop_entry(stop, *_further(plan)) for stop in route.stops],
             }
             for route in plan.routes
         ],
@@ -80,9 +82,15 @@ def _route_entry(route: RoutePlan, key: str) -> dict[str, Any]:
     return {key: route.number, "vehicle": route.vehicle.name or route.vehicle.number}
 
 
-def _pauses(plan: Plan) -> tuple[str, ...]:
-    """What is told of breaks at a stop."""
-    return ("pause",) if "breaks" in plan.problem.route_rules else ()
+def _costs_of_fleet(plan: Plan) -> dict[str, float]:
+    return {"leg_costs": plan.leg_costs, "fixed_costs": plan.fixed_costs}
+
+
+def _further(plan: Plan) -> tuple[str, ...]:
+    """What is told of a stop where it says something: breaks, and lengths that are no costs."""
+    rates = (vehicle.unit_distance_cost for vehicle in plan.problem.vehicles or ())
+    lengths = ("leg_length",) if any(rate != 1.0 for rate in rates) else ()
+    return (("pause",) if "breaks" in plan.problem.route_rules else ()) + lengths
 
 
 def _working_time(route: RoutePlan) -> dict[str, Any]:

@@ -93,11 +93,12 @@ def _vroom_route(
     driven = 0.0
     last = len(route.stops) - 1
     for position, (stop, setup) in enumerate(zip(route.stops, setups, strict=True)):
+        if position:
+            # One after the route is over comes before its end.
+            after = {position + 1} if position == last and stop.kind == "end" else set()
+            way = {"leg": stop.leg_duration, "ready": route.stops[position - 1].left}
+            steps += _vroom_breaks(route, {position, *after}, seconds, **way, driven=driven)
         driven += seconds * stop.leg_duration
-        if 0 < position < last or (position == last and stop.kind != "end"):
-            steps += _vroom_breaks(route, {position}, seconds)
-        elif position == last:
-            steps += _vroom_breaks(route, {position, position + 1}, seconds)
         step: dict[str, Any] = {"type": stop.kind if stop.kind in ("start", "end") else "job"}
         if stop.node in problem.paired_customers:
             step["type"] = stop.kind
@@ -126,34 +127,57 @@ def _vroom_route(
         at_last = route.stops[-1]
         end = {key: value for key, value in steps[-1].items() if key != "id"}
         end |= {"type": "end", "setup": 0.0, "service": 0.0, "waiting_time": 0.0, "violations": []}
-        steps += _vroom_breaks(route, {last + 1}, seconds)
+        steps += _vroom_breaks(route, {last + 1}, seconds, ready=at_last.left, driven=driven)
         steps.append({**end, "arrival": _in_seconds(at_last.departure, seconds)})
-    if steps[-2]["type"] == "break":  # the day ends with it
-        ended = steps[-2]["arrival"], steps[-2]["service"]
-        if isinstance(ended[0], float) and isinstance(steps[-1]["arrival"], float):
-            steps[-1]["arrival"] = max(steps[-1]["arrival"], sum(ended))
+    breaks = [step for step in steps if step["type"] == "break"]
+    for key in ("service", "waiting_time"):
+        document[key] += sum(step[key] for step in breaks)
+    if steps[-2]["type"] == "break":  # the day ends with it, or after what is left of the way
+        over = max(route.pauses[-1].end, route.stops[-1].left)
+        steps[-1]["arrival"] = _in_seconds(moment_of(route.stops[0].clock, over), seconds)
     document["steps"] = steps
     document["violations"] = [cause for step in steps for cause in step["violations"]]
     return document
 
 
-def _vroom_breaks(route: RoutePlan, places: set[int], seconds: float) -> list[dict[str, Any]]:
-    """The breaks before these stops, as steps; one after the route is over comes before its end."""
+def _vroom_breaks(
+    route: RoutePlan,
+    places: set[int],
+    seconds: float,
+    *,
+    ready: float | None = None,
+    leg: float = 0.0,
+    driven: float = 0.0,
+) -> list[dict[str, Any]]:
+    """The breaks before these stops, as steps.
+
+    The vehicle goes on when it is ``ready`` (None: with the first break), has a ``leg`` to travel
+    before the stop, and was on the way for ``driven`` seconds so far. It waits for the break where
+    the leg is over.
+    """
     clock = route.stops[0].clock
     breaks = () if route.vehicle is None else route.vehicle.breaks
-    return [
-        {
-            "type": "break",
-            "id": _break_id(breaks[pause.number - 1].name, pause.number),
-            "setup": 0.0,
-            "service": seconds * (pause.end - pause.begin),
-            "waiting_time": 0.0,
-            "arrival": _in_seconds(moment_of(clock, pause.begin), seconds),
-            "violations": [],
-        }
-        for pause in route.pauses
-        if pause.place in places
-    ]
+    steps = []
+    for pause in route.pauses:
+        if pause.place not in places:
+            continue
+        ready = pause.begin if ready is None else ready
+        moved = min(leg, max(pause.begin - ready, 0.0))
+        leg, driven, arrival = leg - moved, driven + seconds * moved, ready + moved
+        steps.append(
+            {
+                "type": "break",
+                "id": _break_id(breaks[pause.number - 1].name, pause.number),
+                "setup": 0.0,
+                "service": seconds * (pause.end - pause.begin),
+                "waiting_time": seconds * (pause.begin - arrival),
+                "arrival": _in_seconds(moment_of(clock, arrival), seconds),
+                "duration": driven,
+                "violations": [],
+            }
+        )
+        ready = pause.end
+    return steps
 
 
 def _break_id(name: str, number: int) -> int:

@@ -15,8 +15,9 @@ Callback = Callable[[Solution], object]
 
 # Plans of a problem beside the best that are kept for a long search to begin with.
 OTHERS = 7
-# Of a time, for the reasons why customers are left out, at the most; and seconds for each.
-_REASONS_SHARE, _REASON = 0.15, 0.05
+# Of a time, for the reasons why customers are left out, at the most; and seconds for each, and for
+# the first ones, which load what finds them and may be of a fleet with many rules.
+_REASONS_SHARE, _REASON, _FIRST_REASONS = 0.15, 0.05, 0.3
 
 
 class Pool:
@@ -71,7 +72,8 @@ class Pool:
             for plan in self._best.values()
             for violation in plan.violations
         )
-        reasons = min(_REASONS_SHARE * deadline.seconds, _REASON * left_out)
+        needed = max(_REASON * left_out, _FIRST_REASONS) if left_out else 0.0
+        reasons = min(_REASONS_SHARE * deadline.seconds, needed)
         return deadline.until(deadline.seconds - reasons)
 
     def of(self, number: int) -> Solution | None:

@@ -11,6 +11,7 @@ import pytest
 
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
 from spacevrp.problems.sources.frame import COLUMNS, ColumnWarning
 
 pandas = pytest.importorskip("pandas", reason="frames are of pandas")
@@ -168,6 +169,43 @@ def test_more_that_is_refused() -> None:
     labels = pandas.DataFrame([[0, 1], [1, 0]], index=["a", "b"], columns=["a", "c"])
     with pytest.raises(ProblemError, match="columns labelled with the 2 ids"):
         Problem.from_matrix(labels)
+
+
+def test_priorities_setups_and_releases() -> None:
+    table = {
+        "x": [0, 1, 2],
+        "y": [0, 0, 0],
+        "demand": [0, 1, 1],
+        "open": ["08:00", None, None],
+        "close": ["18:00", None, None],
+        "priority": [None, 3.0, None],  # a column with gaps holds floats
+        "setup_time": [None, 5, 7],
+        "release": [None, None, "09:30"],
+    }
+    problem = Problem.from_frame(table, time_unit="min")
+    assert problem.priority.tolist() == [0, 3, 0]
+    assert problem.setup.tolist() == [0, 5, 7]
+    assert problem.release.tolist()[2] == 90  # minutes after eight
+    with pytest.raises(ProblemError, match="expected a whole number"):
+        Problem.from_frame({**table, "priority": [None, 1.5, None]}, time_unit="min")
+
+
+def test_a_pair_stands_beside_a_stop_with_both_amounts() -> None:
+    table = {
+        "id": ["hub", "shop", "home", "clinic", "back"],
+        "x": [0, 1, 2, 3, 4],
+        "y": [0, 0, 0, 0, 0],
+        "delivery": [None, 5, None, 2, None],
+        "pickup": [None, 1, 2, None, 3],
+        "pickup_id": [None, None, None, "home", None],
+    }
+    problem = Problem.from_frame(table, capacity=9)
+    assert problem.pairs == ((2, 3),)
+    assert problem.demand.tolist() == [0, 5, -2, 2, -3]
+    assert problem.pickups.ravel().tolist() == [0, 1, 0, 0, 0]
+    # 5 for the shop, whose 1 stays on board; 2 from home to the clinic; 3 to the hub.
+    plan = Solution.judged(problem, [[0, 1, 2, 3, 4, 0]]).plan
+    assert [stop.load for stop in plan.routes[0].stops] == [5, 1, 3, 1, 4, 4]
 
 
 def test_every_column_is_in_the_documentation() -> None:

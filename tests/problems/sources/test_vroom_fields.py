@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,27 @@ def test_breaks() -> None:
     assert route["steps"][2]["service"] == 50
     late = document(vehicle={"time_window": [0, 630], "breaks": [pause]})
     assert codes(judged(late, [0, 1, 2, 3, 0]))  # 600 of travel, 30 of service, 50 of rest
+
+
+@pytest.mark.parametrize("begin", [0, 40, 120, 240, 450, 640, 900])
+@pytest.mark.parametrize("unit", ["s", "min"])
+def test_steps_account_for_all_the_time_of_a_route(begin: int, unit: str) -> None:
+    """Whenever the break is: before a stop, on the way, after waiting, when the route is over."""
+    pause = {"id": 7, "service": 60, "time_windows": [[begin, begin + 30]]}
+    held = document(vehicle={"time_window": [0, 2000], "breaks": [pause]})
+    held["jobs"][1]["time_windows"] = [[300, 600]]
+    problem = Problem.from_vroom(held, time_unit=unit)
+    (route,) = Solution.judged(problem, [[0, 1, 2, 3, 0]], [0]).to_vroom()["routes"]
+    steps = route["steps"]
+    assert [step["type"] for step in steps].count("break") == 1
+    for before, after in pairwise(steps):
+        spent = before["waiting_time"] + before["setup"] + before["service"]
+        spent += after["duration"] - before["duration"]
+        if begin or before["type"] != "break":  # after a break at home it may leave later
+            assert after["arrival"] == pytest.approx(before["arrival"] + spent)
+    assert route["service"] == pytest.approx(sum(step["service"] for step in steps))
+    assert route["waiting_time"] == pytest.approx(sum(step["waiting_time"] for step in steps))
+    assert route["duration"] == pytest.approx(steps[-1]["duration"])
 
 
 def test_windows_of_a_break_that_overlap_are_one() -> None:

@@ -121,15 +121,16 @@ def _forward(
                     reached[then] = Label(left, arrival, begun, late, pauses, label)
         labels = reached
         soonest.append({taken: label.begun for taken, label in labels.items()})
+    # A driver who waits anyway rests then, and not when the route is over.
     ends = [
-        (label.left, taken)
+        (label.left, -taken)
         for taken, label in labels.items()
         if breaks_after(timing, breaks, taken, label.left) is not None
         and not (strict and label.left > timing.terms.back_by + timing.slack)
     ]
     if not ends:
         return None
-    _, taken = min(ends)
+    taken = -min(ends)[1]
     return _Found(taken, labels[taken], soonest)
 
 

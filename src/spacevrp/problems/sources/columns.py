@@ -29,6 +29,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "open": ("open", "earliest", "ready_time", "tw_start"),
     "close": ("close", "latest", "due_date", "due_time", "tw_end"),
     "service": ("service", "service_time"),
+    "setup": ("setup", "setup_time"),
+    "release": ("release", "release_time"),
+    "priority": ("priority",),
     "prize": ("prize",),
     "penalty": ("penalty",),
     "pickup_id": ("pickup_id",),
@@ -54,6 +57,12 @@ _MOST_NAMED = 10
 
 class ColumnWarning(UserWarning):
     """Columns that mean nothing here and are left out, by name."""
+
+
+def written_id(text: str) -> int | str:
+    """An id from text: a number where nothing of it is lost, as zeros in front and barcodes are."""
+    exact = text.isascii() and text.isdigit() and len(text) < 16 and str(int(text)) == text
+    return int(text) if exact else text
 
 
 def is_frame(value: object) -> bool:

@@ -30,6 +30,9 @@ from spacevrp.problems.sources.columns import (
 from spacevrp.problems.sources.columns import COLUMNS as COLUMNS
 from spacevrp.problems.sources.columns import ColumnWarning as ColumnWarning
 
+# What an empty cell means.
+_EMPTY_CELL = {"service": 0.0, "setup": 0.0, "release": None, "prize": 0.0, "penalty": math.inf}
+
 
 def fields_from_frame(
     frame: Any, columns: Mapping[str, str | Sequence[str]] | None = None
@@ -59,9 +62,14 @@ def fields_from_frame(
     fields |= _read_loads({field: read[field] for field in BY_KIND if field in read}, size)
     if "open" in table or "close" in table:
         fields["windows"] = _read_windows(table, size)
-    for field, absent in (("service", 0.0), ("prize", 0.0), ("penalty", math.inf)):
+    for field, absent in _EMPTY_CELL.items():
         if field in table:
             fields[field] = _filled(table[field], absent)
+    if "priority" in table:  # a column with gaps holds floats
+        fields["priority"] = [
+            int(entry) if isinstance(entry, float) and entry.is_integer() else entry
+            for entry in _filled(table["priority"], 0)
+        ]
     if "pickup_id" in table:
         fields["pairs"] = _read_pairs(table)
     for field in ONE_VALUE:
@@ -119,7 +127,7 @@ def _by_node(columns: list[list[Any]]) -> list[Any]:
 
 
 def _parted(columns: Mapping[str, list[list[Any]]], size: int) -> dict[str, Any]:
-    """Deliveries less pickups, of each kind of load; apart where some node has both."""
+    """Deliveries less pickups, of each kind of load; apart at nodes that have both."""
     kinds = {len(columns[field]) for field in ("delivery", "pickup") if field in columns}
     if len(kinds) > 1:
         expected = f"{len(columns['delivery'])} columns, as of delivery"
@@ -132,14 +140,17 @@ def _parted(columns: Mapping[str, list[list[Any]]], size: int) -> dict[str, Any]
         ]
         for field in ("delivery", "pickup")
     )
-    for node in range(size):
-        if any(column[node] for column in given) and any(column[node] for column in taken):
-            return {"demand": _by_node(given), "pickup": _by_node(taken)}
-    signed = [
-        [out - back for out, back in zip(*of_kind, strict=True)]
-        for of_kind in zip(given, taken, strict=True)
+    both = [
+        any(column[node] for column in given) and any(column[node] for column in taken)
+        for node in range(size)
     ]
-    return {"demand": _by_node(signed)}
+    demand, pickup = [], []
+    for out, back in zip(given, taken, strict=True):
+        cells = list(zip(out, back, both, strict=True))
+        demand.append([more if apart else more - less for more, less, apart in cells])
+        pickup.append([less if apart else 0.0 for _, less, apart in cells])
+    fields = {"demand": _by_node(demand)}
+    return {**fields, "pickup": _by_node(pickup)} if any(both) else fields
 
 
 def _amount(field: str, node: int, entry: Any) -> float:
@@ -202,7 +213,7 @@ def _only_value(field: str, entries: list[Any]) -> Any:
     return number
 
 
-def _filled(entries: list[Any], absent: float) -> list[Any]:
+def _filled(entries: list[Any], absent: float | None) -> list[Any]:
     return [absent if entry is None else entry for entry in entries]
 
 

@@ -17,6 +17,7 @@ from spacevrp.problems.sources.columns import (
     normalised,
     read_columns,
     warn_of_columns,
+    written_id,
 )
 
 # What a column may be called, in lower case and with _ for spaces; the first name is the field's.
@@ -134,7 +135,7 @@ def _list(value: Any) -> Any:
     if not isinstance(value, str):
         return value if isinstance(value, list | tuple) else [_node(value)]
     texts = value.replace(";", " ").replace(",", " ").split()
-    return [int(one) if one.isascii() and one.isdigit() and len(one) < 16 else one for one in texts]
+    return [written_id(one) for one in texts]
 
 
 def _flag(value: Any) -> Any:
