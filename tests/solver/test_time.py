@@ -20,7 +20,7 @@ from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import NoPlanError, solver, timebar
 from spacevrp.solver.budget import as_seconds
-from spacevrp.solver.effort import is_small
+from spacevrp.solver.effort import needs_no_network
 from spacevrp.solver.pool import Pool
 from spacevrp.solver.rounds import MOST_AUGMENTATIONS, Round, rounds_in_time
 from spacevrp.solver.timebar import TimeBar
@@ -41,11 +41,14 @@ needs_search = pytest.mark.skipif(not native.available(), reason="needs the comp
         ("PDCVRP", 100, math.inf, False),
         ("PDCVRP", 140, 0.1, False),
         ("CVRP", 100, 0.1, False),
+        ("TSP", 200, 1.0, True),  # one tour
+        ("ATSP", 200, math.inf, True),
+        ("OP", 200, 1.0, False),
     ],
 )
 def test_who_does_without_the_network(variant: str, size: int, seconds: float, small: bool) -> None:
     (problem,) = generate(variant, size, 1)
-    assert is_small(problem, seconds) is small
+    assert needs_no_network(problem, seconds) is small
 
 
 # ------------------------------------------------------------------------------- rounds in time

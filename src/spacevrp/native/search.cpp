@@ -24,6 +24,8 @@ constexpr double WORTH_IMPROVING = 3.0;
 // Where durations are a term, costs of places tell little: in such a share of iterations so many
 // of them are overlooked.
 constexpr double OFTEN_BLINKS = 0.3, MANY_BLINKS = 0.4;
+// A kick of a tour takes about as long as so many iterations, and counts as many.
+constexpr std::int64_t KICK = 5;
 // Where fewest routes come first: share of the time to look for plans with one less, and how hot.
 constexpr double DROPPING = 0.4, DROPPING_HEAT = 0.5;
 // How much dearer it becomes with each iteration to leave a customer out, as a share of the price:
@@ -314,7 +316,14 @@ Result Search::run(const Hooks &hooks) {
         result.value = best_value_;
         return result;
     }
-    if (options_.descend_first) {
+    const double share_of_tour = this->share_of_tour();
+    const auto keep_tour = [&] {
+        if (take_tour())
+            note(now());
+    };
+    if (share_of_tour > options_.progress_from)
+        news = begin_tour();
+    if (options_.descend_first && !tour_) {
         descend_all();
         if (plan.value().better_than(best_value_)) {
             keep_best();
@@ -371,11 +380,20 @@ Result Search::run(const Hooks &hooks) {
                 heat(planned);
                 current = objective();
             }
+            if (tour_ && share_done_ >= share_of_tour) {
+                keep_tour();
+                tour_.reset();
+                current = objective();
+                stage_.from = share_done_;
+                heat(planned);
+            }
             const double cooled =
                 dropping_ ? DROPPING_HEAT : (share_done_ - stage_.from) / (stage_.to - stage_.from);
             temperature = hot * std::pow(cold / hot, cooled);
             if (clock - told > 0.02) {
                 told = clock;
+                if (tour_ && news)
+                    keep_tour();
                 if (hooks.stop && hooks.stop()) {
                     result.interrupted = true;
                     break;
@@ -398,6 +416,14 @@ Result Search::run(const Hooks &hooks) {
             }
         }
         ++iteration;
+        if (tour_) {
+            if (kick_tour(1.0 - share_done_ / share_of_tour)) {
+                last_gain = iteration;
+                news = true;
+            }
+            iteration += KICK - 1;
+            continue;
+        }
         // A new route may pay by those who follow the first.
         if (inviting)
             eagerness_ =
@@ -466,7 +492,10 @@ Result Search::run(const Hooks &hooks) {
         }
     }
     eagerness_ = 1.0;
-    result.iterations = iteration;
+    if (tour_)
+        keep_tour();
+    result.iterations =
+        options_.iterations >= 0 ? std::min(iteration, options_.iterations) : iteration;
     result.routes = best_routes_of_all();
     result.value = best_of_all();
     if (options_.give_current)

@@ -4,10 +4,12 @@
 
 #include "plan.hpp"
 #include "random.hpp"
+#include "tour.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace spacevrp {
@@ -192,6 +194,13 @@ private:
     void enqueue_beside(Node node); // with its neighbours on the route
     void enqueue_changed();
 
+    // --- one tour
+    // The share of the time in which the order of the only route is all that changes.
+    double share_of_tour() const;
+    bool begin_tour();           // where there is something to gain
+    bool kick_tour(double heat); // whether it is the best so far
+    bool take_tour();            // the best into the plan; whether that is better now
+
     // --- stages: see stages.cpp
     struct Stage {
         int number = 0, trajectories = 0; // none where the annealing is one
@@ -269,6 +278,7 @@ private:
 
     std::vector<Node> queue_;
     std::vector<char> queued_;
+    std::optional<Tour> tour_;
     Proposal proposal_, best_proposal_;
 
     std::vector<std::vector<Node>> best_stops_; // by route

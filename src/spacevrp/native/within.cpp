@@ -1,15 +1,67 @@
-// Moves within one route that replace two or three arcs. Only where an arc is longer than the one
-// that takes its place the rest of a move is looked at, so that a descent takes microseconds.
+// The only route of a plan as a tour, and moves within one route that replace two or three arcs.
+// Only where an arc is longer than the one that takes its place the rest of a move is looked at, so
+// that a descent takes microseconds.
 #include "search.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace spacevrp {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+// Where more routes than one are allowed, the share of the time for the only one that there is.
+constexpr double SHARE_OF_TOUR = 0.7;
+// How much longer a tour may become by a kick at first, in links.
+constexpr double HOT = 0.1;
+
 } // namespace
+
+double Search::share_of_tour() const {
+    const bool is_free = !model_.timed && !model_.paired && !model_.backhaul_last && !model_.rich &&
+                         model_.plain_load && !model_.has_optional && !model_.relations.present &&
+                         model_.relations.plain_objective;
+    if (!is_free || plan.active.size() != 1 || !plan.bank.empty() ||
+        plan.route[at(plan.active.front())].pinned > 0)
+        return 0.0;
+    for (int type = 0; type < model_.types(); ++type)
+        if (plan.may_open(type))
+            return SHARE_OF_TOUR;
+    return 1.0;
+}
+
+bool Search::begin_tour() {
+    const Route &r = plan.route[at(plan.active.front())];
+    scratch_.assign(r.node.begin() + 1, r.node.begin() + 1 + r.size);
+    tour_.emplace(model_, model_.vehicles[at(r.type)], scratch_);
+    if (tour_->is_fixed()) {
+        tour_.reset();
+        return false;
+    }
+    tour_->descend();
+    return tour_->keep_best();
+}
+
+bool Search::kick_tour(double heat) {
+    const double slack = -std::log(random_.uniform() + 1e-300) * heat * HOT * tour_->mean_link();
+    const bool is_best = tour_->kick(random_, slack);
+    if (options_.check)
+        tour_->check();
+    return is_best;
+}
+
+bool Search::take_tour() {
+    const int number = plan.active.front();
+    scratch_ = tour_->stops();
+    plan.assign(number, plan.route[at(number)].type, scratch_.data(),
+                static_cast<int>(scratch_.size()));
+    set_dirty(number);
+    const bool is_better = plan.value().better_than(best_value_);
+    if (is_better)
+        keep_best();
+    return is_better;
+}
 
 // u is followed by v: two parts of a route that follow each other change places, and neither is
 // turned round. Where the second ends, or the first begins, is the best of all positions.

@@ -27,6 +27,9 @@ LEAST_FOR_NETWORK, MOST_FOR_NETWORK, MOST_ASYMMETRIC = 51, 400, 1_000
 SHORT_WITH_PAIRS, LEAST_WITH_PAIRS = 0.5, 121
 # A search of so many iterations a customer, or of about as many seconds, begins with several plans.
 LONG_PER_CUSTOMER, LONG_SECONDS_A_CUSTOMER = 700, 3e-3
+# A problem with no other features is one tour, whose order the search improves best alone
+# (records/2026-11-18-tours).
+_OF_A_TOUR = {"asymmetric", "depot", "open_routes"}
 # What a note on that says.
 BY_DESIGN = "begun without the network"
 
@@ -58,8 +61,13 @@ def is_long(problem: Problem, iterations: int | None, seconds: float) -> bool:
     return planned is not None and planned >= LONG_PER_CUSTOMER * customers
 
 
-def is_small(problem: Problem, seconds: float = math.inf) -> bool:
-    """So small that the search does better alone in a time; not where visits reveal prizes."""
+def needs_no_network(problem: Problem, seconds: float = math.inf) -> bool:
+    """So small, or one tour, that the search does better alone in a time.
+
+    Not where visits reveal prizes.
+    """
+    if _OF_A_TOUR.issuperset(problem.features.active):
+        return True
     is_short = problem.features.pickup_delivery and seconds < SHORT_WITH_PAIRS
     least = LEAST_WITH_PAIRS if is_short else LEAST_FOR_NETWORK
     return len(problem.customers) < least and not problem.has_unknown_prizes

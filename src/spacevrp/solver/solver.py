@@ -32,7 +32,7 @@ from spacevrp.solver.effort import (
     BY_DESIGN,
     MOST_ITERATIONS,
     can_search,
-    is_small,
+    needs_no_network,
     pays_network,
     unlearned_by_network,
     without_network,
@@ -350,7 +350,7 @@ class Call:
 
     def small(self, numbers: Iterable[int]) -> set[int]:
         """Those of some problems that the search plans better alone, in the time that there is."""
-        return {n for n in numbers if is_small(self.problems[n], self.deadline.seconds)}
+        return {n for n in numbers if needs_no_network(self.problems[n], self.deadline.seconds)}
 
     def working(self, explain: bool | None) -> Deadline:
         """The deadline of the search, which leaves time for reasons where they are wanted."""
