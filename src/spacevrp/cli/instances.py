@@ -39,16 +39,36 @@ def add_instances(parser: argparse.ArgumentParser, *, several: bool = False) -> 
         help="what numbers of time are in, in a .csv with times of day, dates or a speed; what the "
         "seconds of VROOM and routing engines become; default: s",
     )
-    _add_vehicles(parser)
-
-
-def _add_vehicles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--vehicles",
         metavar="TABLE",
         type=Path,
         help="a table of vehicles, one row a type: .csv or .xlsx",
     )
+    parser.add_argument(
+        "--column",
+        metavar="FIELD=NAME",
+        type=_column,
+        action="append",
+        default=[],
+        help="the column of a table of stops that holds a field, such as demand=kg; may be "
+        "repeated, also for a field with several kinds of load",
+    )
+
+
+def _column(text: str) -> tuple[str, str]:
+    field, equals, name = (part.strip() for part in text.partition("="))
+    if not (field and equals and name):
+        raise argparse.ArgumentTypeError(f"expected FIELD=NAME, received {text[:40]!r}")
+    return field, name
+
+
+def columns_of(args: argparse.Namespace) -> dict[str, list[str]]:
+    """The columns that the user names, by field."""
+    columns: dict[str, list[str]] = {}
+    for field, name in args.column:
+        columns.setdefault(field, []).append(name)
+    return columns
 
 
 def read_instances(args: argparse.Namespace, *, lenient: bool = False) -> list[Problem]:
@@ -62,7 +82,11 @@ def read_instances(args: argparse.Namespace, *, lenient: bool = False) -> list[P
     with unservable_allowed() if lenient else nullcontext():
         for path in args.file if isinstance(args.file, list) else [args.file]:
             content = read(
-                path, rounding=args.rounding, time_unit=args.time_unit, vehicles=args.vehicles
+                path,
+                rounding=args.rounding,
+                time_unit=args.time_unit,
+                vehicles=args.vehicles,
+                columns=columns_of(args),
             )
             problems += [content] if isinstance(content, Problem) else content
     return problems

@@ -10,7 +10,7 @@ The contract of every format is docs/formats.md. A file that cannot be read give
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,7 @@ def read(
     variant: str | None = None,
     time_unit: str | None = None,
     vehicles: str | Path | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     allow_unservable: bool = False,
 ) -> Problem | list[Problem]:
     """The instance of a file, or the list of instances of an .npz batch.
@@ -82,6 +83,8 @@ def read(
         default. Of other programs' JSON, what its seconds become.
     vehicles
         A table of vehicles, one row a type (.csv or .xlsx), in place of what the file says of them.
+    columns
+        Of a table of stops: field -> name of its column, as of ``Problem.from_frame``.
     allow_unservable
         Allow customers whom no vehicle can serve, as the command line does; plans leave them out.
 
@@ -90,21 +93,21 @@ def read(
     FormatError
         Names the file, the place in it, what was expected there and what was found.
     """
+    told: dict[str, Any] = {"rounding": rounding, "variant": variant}
     if allow_unservable:
         with unservable_allowed():
-            return read(
-                path, rounding=rounding, variant=variant, time_unit=time_unit, vehicles=vehicles
-            )
+            return read(path, **told, time_unit=time_unit, vehicles=vehicles, columns=columns)
     path = Path(path)
     suffix = path.suffix.lower()
     head = read_head(path)
     kind = "csv" if suffix == ".xlsx" else sniff(head) or _FORMAT_OF_SUFFIX.get(suffix)
     if time_unit is not None and kind not in _TIMED:
         raise UnsupportedError(f"{path}: time_unit {time_unit!r} applies to tables of stops only")
+    if columns and kind != "csv":
+        raise UnsupportedError(f"{path}: columns apply to tables of stops only, .csv or .xlsx")
     types = None if vehicles is None else read_vehicles(vehicles)
-    told: dict[str, Any] = {"rounding": rounding, "variant": variant}
     if kind == "csv":
-        return read_csv(path, **told, time_unit=time_unit, vehicles=types)
+        return read_csv(path, **told, time_unit=time_unit, vehicles=types, columns=columns)
     if types is not None:
         return _with_vehicles(path, read(path, **told, time_unit=time_unit), types)
     if kind == "npz":
