@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from spacevrp.problems.roundings import ROUNDINGS
 
 if TYPE_CHECKING:
-    from spacevrp.formats import SolvedInstance
     from spacevrp.problems.problem import Problem
     from spacevrp.problems.solution import Solution
 
@@ -56,6 +55,16 @@ def add_instances(parser: argparse.ArgumentParser, *, several: bool = False) -> 
     )
 
 
+def add_start(parser: argparse.ArgumentParser) -> None:
+    """Declare the plans to begin from."""
+    parser.add_argument(
+        "--start",
+        metavar="PLAN",
+        type=Path,
+        help="feasible plans to begin from, one for each instance: .json, .csv or .sol",
+    )
+
+
 def _column(text: str) -> tuple[str, str]:
     field, equals, name = (part.strip() for part in text.partition("="))
     if not (field and equals and name):
@@ -90,19 +99,6 @@ def read_instances(args: argparse.Namespace, *, lenient: bool = False) -> list[P
             )
             problems += [content] if isinstance(content, Problem) else content
     return problems
-
-
-def read_plans(path: Path, problems: Sequence[Problem]) -> tuple[SolvedInstance, ...]:
-    """The plans of a file, one for each instance."""
-    from spacevrp.formats import read_solution
-    from spacevrp.problems.errors import SolutionError
-
-    plans = read_solution(path, problems).instances
-    if len(plans) != len(problems):
-        raise SolutionError(
-            f"{path}: expected a plan for each of {len(problems)} instances, received {len(plans)}"
-        )
-    return plans
 
 
 def judge_plans(

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, params: SolveParams) -> int:
     """Solve them, and list those without a complete plan."""
     if args.output is None:
         raise SpacevrpError("expected a folder for the plans: -o OUT, received none")
-    for option in ("plot", "verbose", "vehicles"):
+    for option in ("plot", "verbose", "vehicles", "start"):
         if getattr(args, option):
             raise SpacevrpError(f"--{option}: expected none with a folder, a table or --engine")
     if args.format not in (None, *FORMATS):

@@ -29,7 +29,9 @@ from spacevrp.formats.solomon import read_solomon as read_solomon
 from spacevrp.formats.solomon import write_text as write_text
 from spacevrp.formats.solutions import SolutionFile as SolutionFile
 from spacevrp.formats.solutions import SolvedInstance as SolvedInstance
+from spacevrp.formats.solutions import read_routes as read_routes
 from spacevrp.formats.solutions import read_solution as read_solution
+from spacevrp.formats.solutions import read_starts as read_starts
 from spacevrp.formats.solutions import routes_from_sol as routes_from_sol
 from spacevrp.formats.solutions import solution_json as solution_json
 from spacevrp.formats.solutions import write_solution as write_solution

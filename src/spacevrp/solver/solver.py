@@ -192,7 +192,9 @@ class Solver:
             so far.
         start
             A feasible plan to begin from, a :class:`Solution` or its routes; for several problems
-            one each, None where there is none. The result is never worse.
+            one each, None where there is none. Or the path of a file with the plans of all problems
+            (.json, .csv or .sol). A problem with ``allow_unservable`` may have a partial one. The
+            result is never worse.
         callback
             Called with every new best plan, judged by the referee. Raise ``StopIteration`` to stop
             with the best plans so far; other exceptions end the call.
