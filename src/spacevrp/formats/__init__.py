@@ -42,6 +42,7 @@ from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.plan_documents import solution_document as solution_document
 from spacevrp.problems.plan_sol import solution_sol as solution_sol
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.sources.skills import without_unskilled
 
 _FORMAT_OF_SUFFIX = {
     **{".npz": "npz", ".json": "json", ".txt": "solomon"},
@@ -126,7 +127,8 @@ def read(
 def _with_vehicles(
     path: Path, problems: Problem | list[Problem], types: list[dict[str, Any]]
 ) -> Problem | list[Problem]:
-    """The same problems with these types of vehicles."""
+    """The same problems with these types of vehicles; no stop of theirs asks for skills."""
+    types = without_unskilled(types, (), None)
     try:
         if isinstance(problems, Problem):
             return problems.replace(vehicles=types, vehicle_ids=None, variant=None)

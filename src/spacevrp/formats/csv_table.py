@@ -132,7 +132,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 _DECIMAL = re.compile(r"[+-]?\d*[.,]\d+", re.ASCII)
 # Columns of names: of stops, of vehicles, and of stops in a table of vehicles.
 _NAMES = (
-    *("id", "name", "pickup_id", "vehicle", "type"),
+    *("id", "name", "pickup_id", "vehicle", "type", "skills"),
     *("depot", "start", "end", "allowed", "forbidden", "reload_depots"),
 )
 

@@ -35,6 +35,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "prize": ("prize",),
     "penalty": ("penalty",),
     "pickup_id": ("pickup_id",),
+    "skills": ("skills",),
     # One value for the whole problem, written in one row or in several.
     "capacity": ("capacity",),
     "max_length": ("max_length",),
