@@ -286,6 +286,44 @@ def test_a_start_for_each_problem(solver_of: Any, fake: FakeEngine) -> None:
         solver_of(fake).run(generate("CVRP", 20, 2), time=5.0, start=[[]])
 
 
+@needs_search
+def test_a_small_problem_of_which_one_is_left_out_has_no_note(
+    solver_of: Any, fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search has all the time of a small problem: no time was too short for the network."""
+    monkeypatch.setattr(solver, "is_small", lambda problem, seconds: True)
+    problem = Problem.from_coordinates(
+        [(0, 0), (3, 0), (0, 4)], demand=[0, 9, 2], capacity=4, allow_unservable=True
+    )
+    outcome = solver_of(fake).run(problem, time=0.2)
+    assert outcome.notes == ()
+    assert [one.name for one in outcome.results[0].stages] == [
+        *("start", "construct", "improve", "judge")
+    ]
+
+
+def test_time_for_reasons_that_are_not_needed_is_searched(
+    solver_of: Any, fake: FakeEngine, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 10 s, 0.3 s are kept for one customer; the search serves it before they begin."""
+    problem = Problem.from_coordinates(
+        [(0, 0), (3, 0), (0, 4)], demand=[0, 2, 2], capacity=4, allow_unservable=True
+    )
+    given: list[float] = []
+
+    def search(stage: Any, numbers: Any, deadline: Deadline) -> None:
+        given.append(deadline.seconds)
+        stage.pool.offer(0, alone(problem))
+
+    monkeypatch.setattr(solver.Improve, "construct", lambda *arguments: None)
+    monkeypatch.setattr(solver.Improve, "run", search)
+    asked: dict[str, Any] = {"start": [(0, 2, 0)], "network": False}
+    for explain, seconds in ((None, [9.7, 10.0]), (False, [10.0])):
+        given.clear()
+        solver_of(fake).run(problem, time=Deadline(10.0, clock), explain=explain, **asked)
+        assert given == pytest.approx(seconds)
+
+
 # ------------------------------------------------------------------------------- the public face
 
 
