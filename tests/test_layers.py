@@ -30,7 +30,7 @@ LAW: dict[str, set[str]] = {
     "model": {"inference", "tensors", "writing"},
     "decode": {"native", "env", "model"},
     "engines": {"decode"},
-    "solver": {"arguments", "engines", "search", "plots"},
+    "solver": {"arguments", "engines", "formats", "search", "plots"},
     "train": {"decode", "generators"},
     "oracles": {"problems", "processes", "writing"},
     "plots": {"problems", "writing"},

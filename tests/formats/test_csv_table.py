@@ -112,6 +112,34 @@ def test_customers_whom_no_vehicle_can_serve(write) -> None:  # type: ignore[no-
     assert read(path, allow_unservable=True).demand.tolist() == [0, 9]
 
 
+OWN = "Nr;Ost;Nord;kg;von;bis\nhub;0;0;;08:00;18:00\n007;3;0;2,5;08:30;10:00\n12;3;4;5;;\n"
+NAMED = {"id": "Nr", "x": "Ost", "y": "Nord", "demand": "kg", "open": "von", "close": ["bis"]}
+
+
+@pytest.mark.filterwarnings("ignore:.*decimal comma")
+def test_columns_of_the_users_own_names(write) -> None:  # type: ignore[no-untyped-def]
+    """Half past eight is 1,800 s after eight; an id keeps its zeros, whatever its column is."""
+    problem = read(write(OWN), columns=NAMED)
+    assert problem.ids == ("hub", "007", 12)
+    assert problem.demand.tolist() == [0, 2.5, 5]
+    assert problem.windows.tolist() == [[0, 36000], [1800, 7200], [0, math.inf]]
+    assert problem.distances.between(1, 2) == 4
+
+
+def test_columns_that_are_none(write) -> None:  # type: ignore[no-untyped-def]
+    path = write("x,y,kg\n0,0,\n3,4,5\n")
+    with pytest.raises(FormatError, match=r"columns: expected fields such as open, received 'open"):
+        read(path, columns={"opening": "kg"})
+    expected = r"columns, demand: expected a column 'lb', received 'x', 'y', 'kg'"
+    with pytest.raises(FormatError, match=expected):
+        read(path, columns={"demand": "lb"})
+    with pytest.warns(FormatWarning, match="'kg'; to use one: columns=.*--column FIELD=NAME"):
+        read(path)
+    other = write('{"coordinates": [[0, 0], [3, 4]]}', "one.json")
+    with pytest.raises(UnsupportedError, match="columns apply to tables of stops only"):
+        read(other, columns={"demand": "kg"})
+
+
 def test_strange_columns_are_named(write) -> None:  # type: ignore[no-untyped-def]
     path = write("x,y,colour\n0,0,red\n1,1,blue\n")
     with pytest.warns(FormatWarning, match=r"stops\.csv: columns left out: 'colour'"):

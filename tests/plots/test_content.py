@@ -7,8 +7,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from spacevrp.plots.content import COLOURS, colour_of, dashes_of, depot_kinds, stop_kinds, verdict
+from spacevrp.plots.content import (
+    COLOURS,
+    colour_of,
+    dashes_of,
+    depot_kinds,
+    headline,
+    stop_kinds,
+    verdict,
+)
 from spacevrp.problems.fleet import Vehicle
+from spacevrp.problems.plan_text import describe_problem
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 
@@ -115,3 +124,21 @@ def test_pickups_next_to_pairs_are_marked_as_such() -> None:
     problem = Problem.from_coordinates(line, demand=[0, -2, 2, -3, 4], pairs=[(1, 2)])
     kinds = {kind.label: kind.nodes for kind in stop_kinds(problem, range(1, 5))}
     assert kinds == {"delivery": (2, 4), "pickup": (1, 3)}
+
+
+def test_titles_of_problems_without_a_name_are_plain() -> None:
+    """Of what does not fit, the number is told."""
+    line = [(place, 0) for place in range(3)]
+    load = {"demand": [0, 1, 1], "capacity": 3}
+    optional = {"windows": [(0, 9)] * 3, "penalty": [0, 5, 5], **load}
+    problem = Problem.from_coordinates(line, **optional)
+    assert describe_problem(problem) == "VRP with capacity, time windows, optional stops"
+    assert headline(problem).startswith("VRP with capacity, time windows, optional stops")
+    vans = [{"capacity": 3, "max_stops": 5}]
+    rules = Problem.from_coordinates(line, vehicles=vans, **optional)
+    assert describe_problem(rules, 40) == "VRP with capacity and 4 more"
+    assert describe_problem(rules).endswith("optional stops, 1 vehicle type, limited stops")
+    named = Problem.from_coordinates(line, vehicles=vans, **load)
+    assert describe_problem(named, 40) == "CVRP (1 vehicle type, limited stops)"
+    assert describe_problem(named, 20) == "CVRP"
+    assert describe_problem(Problem.from_coordinates(line, windows=[(0, 9)] * 3), 9) == "VRP"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacevrp.plots.content import looks_of
 from spacevrp.problems.assignment import cheapest_vehicles
 from spacevrp.problems.errors import ProblemError, SolutionError
 from spacevrp.problems.fleet import Vehicle
@@ -171,6 +172,25 @@ def test_the_length_of_a_plan_is_no_cost() -> None:
     assert [row["leg_length"] for row in solution.to_rows()] == [0, 3, 4, 5, 0, 4, 4]
     plain = Solution.judged(square(VAN, BIKE), [[0, 1, 2, 0], [0, 3, 0]], [0, 1])
     assert "leg_length" not in plain.to_rows()[0]
+
+
+def test_the_costs_of_routes_add_up_to_that_of_the_plan() -> None:
+    # 12 and 8 of way, 100 and 10 for the vehicles; the bike takes 8 of time at 0.5.
+    vehicles = (VAN, {**BIKE, "unit_duration_cost": 0.5})
+    solution = Solution.judged(square(*vehicles), [[0, 1, 2, 0], [0, 3, 0]], [0, 1])
+    document = solution.to_dict()
+    assert [route["total_cost"] for route in document["routes"]] == [112, 22]
+    assert [route["cost"] for route in document["routes"]] == [12, 8]
+    assert document["cost"] == 134
+    assert [look.cost for look in looks_of(solution)] == ["112", "22"]
+    on_earth = Problem.from_lonlat(
+        [(0, 0), (0.1, 0), (0.2, 0)], vehicles=[{"fixed_cost": 100, "count": 2}]
+    )
+    plan = Solution.judged(on_earth, [[0, 1, 0], [0, 2, 0]])
+    told = [feature["properties"] for feature in plan.to_geojson()["features"]]
+    lines = [one for one in told if "stops" in one]
+    assert sum(line["total_cost"] for line in lines) == pytest.approx(plan.cost)
+    assert sum(line["cost"] for line in lines) == pytest.approx(plan.cost - 200)
 
 
 def test_a_plan_names_its_vehicles() -> None:

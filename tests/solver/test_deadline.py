@@ -107,6 +107,33 @@ def test_reasons_are_found_until_then(clock: Clock) -> None:
     assert plan.unserved == explained  # kept
 
 
+def test_reasons_that_take_little_time_come_first(clock: Clock) -> None:
+    """To judge the 15 routes and two ways a customer takes 23 calls of the referee; a single way
+    in is found by 45 more, one for each place in the routes."""
+    problem = Problem.from_coordinates(
+        [(0, 0), *((node, 1) for node in range(30)), *((0, node) for node in range(2, 6))],
+        demand=[0, *[2] * 30, *[9] * 4],
+        capacity=4,
+        allow_unservable=True,
+    )
+    plan = Solution.judged(problem, [(0, node, node + 1, 0) for node in range(1, 30, 2)])
+    clock.now = 0.0
+    explained = plan.explain_until(Deadline(40 * JUDGED, clock)).unserved
+    assert [one.node for one in explained] == [31, 32, 33, 34]
+    assert {one.code for one in explained} == {"capacity"}
+    assert all(
+        one.message.endswith("alone: it demands 9, a vehicle carries 4") for one in explained
+    )
+    assert [one.relaxation for one in explained] == [None] * 4
+    told = tell(plan, deadline=Deadline(0.0, clock), known=explained)
+    assert told.startswith("4 of 34 customers left out: customer 31 cannot be served alone: it dem")
+    whole = Solution.judged(problem, plan.routes).unserved
+    assert [(one.code, one.message) for one in whole] == [
+        (one.code, one.message) for one in explained
+    ]
+    assert all(one.relaxation for one in whole)
+
+
 # ------------------------------------------------------------------------------------ the network
 
 

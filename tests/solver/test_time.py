@@ -8,15 +8,18 @@ import signal
 import warnings
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spacevrp
 from spacevrp import native
+from spacevrp.formats import SolvedInstance, write_solution
 from spacevrp.generators import generate
 from spacevrp.problems.deadline import Deadline, stopping_on_interrupt
-from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.errors import SolutionError, SpacevrpError
+from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import NoPlanError, solver, timebar
 from spacevrp.solver.budget import as_seconds
@@ -244,7 +247,7 @@ def test_no_plan_is_worse_than_the_start(solver_of: Any, fake: FakeEngine, clock
     [
         ([(0, 1, 0)], "^start: expected a feasible plan, received one in which customer 2 is"),
         ([(0, 1, 99, 0)], "^start: .*99"),
-        ("soon", "^start: "),
+        ("soon.json", "^soon.json: "),
         (7, "^start: "),
     ],
 )
@@ -253,9 +256,75 @@ def test_a_start_that_is_none_is_an_error(solver_of, fake, start, message):
         solver_of(fake).run(generate("CVRP", 20, 1)[0], time=5.0, start=start)
 
 
+def test_a_start_in_a_file(solver_of: Any, fake: FakeEngine, tmp_path: Path) -> None:
+    (problem,) = generate("CVRP", 20, 1)
+    together = [(0, 1, 2, 0), *((0, node, 0) for node in problem.customers[2:])]
+    for name in ("plan.json", "plan.sol"):
+        write_solution(tmp_path / name, Solution.judged(problem, together), problem=problem)
+        for path in (tmp_path / name, str(tmp_path / name)):
+            outcome = solver_of(fake).run(problem, start=path, search=False)
+            assert outcome.results[0].routes == tuple(together)
+    several = [SolvedInstance(()), Solution.judged(problem, together)]
+    write_solution(tmp_path / "two.json", several)
+    both = solver_of(fake).run([problem] * 2, start=tmp_path / "two.json", search=False)
+    assert [len(one.routes) for one in both.results] == [20, 19]
+    with pytest.raises(SolutionError, match=r"two\.json: expected a plan for each of 1 instances"):
+        solver_of(fake).run(problem, start=tmp_path / "two.json")
+
+
+def test_a_partial_start_where_customers_may_be_left_out(
+    solver_of: Any, fake: FakeEngine, tmp_path: Path
+) -> None:
+    problem = Problem.from_coordinates(
+        [(0, 0), (3, 0), (0, 4)], demand=[0, 9, 2], capacity=4, allow_unservable=True
+    )
+    outcome = solver_of(fake).run(problem, start=[(0, 2, 0)], network=False, iterations=0)
+    assert outcome.results[0].routes == ((0, 2, 0),)
+    with pytest.raises(SolutionError, match="expected a feasible plan, received one in which"):
+        solver_of(fake).run(problem, start=[(0, 1, 0)])
+
+
 def test_a_start_for_each_problem(solver_of: Any, fake: FakeEngine) -> None:
     with pytest.raises(SpacevrpError, match=r"^start: expected one plan for each of 2 problems"):
         solver_of(fake).run(generate("CVRP", 20, 2), time=5.0, start=[[]])
+
+
+@needs_search
+def test_a_small_problem_of_which_one_is_left_out_has_no_note(
+    solver_of: Any, fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search has all the time of a small problem: no time was too short for the network."""
+    monkeypatch.setattr(solver, "is_small", lambda problem, seconds: True)
+    problem = Problem.from_coordinates(
+        [(0, 0), (3, 0), (0, 4)], demand=[0, 9, 2], capacity=4, allow_unservable=True
+    )
+    outcome = solver_of(fake).run(problem, time=0.2)
+    assert outcome.notes == ()
+    assert [one.name for one in outcome.results[0].stages] == [
+        *("start", "construct", "improve", "judge")
+    ]
+
+
+def test_time_for_reasons_that_are_not_needed_is_searched(
+    solver_of: Any, fake: FakeEngine, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 10 s, 0.3 s are kept for one customer; the search serves it before they begin."""
+    problem = Problem.from_coordinates(
+        [(0, 0), (3, 0), (0, 4)], demand=[0, 2, 2], capacity=4, allow_unservable=True
+    )
+    given: list[float] = []
+
+    def search(stage: Any, numbers: Any, deadline: Deadline) -> None:
+        given.append(deadline.seconds)
+        stage.pool.offer(0, alone(problem))
+
+    monkeypatch.setattr(solver.Improve, "construct", lambda *arguments: None)
+    monkeypatch.setattr(solver.Improve, "run", search)
+    asked: dict[str, Any] = {"start": [(0, 2, 0)], "network": False}
+    for explain, seconds in ((None, [9.7, 10.0]), (False, [10.0])):
+        given.clear()
+        solver_of(fake).run(problem, time=Deadline(10.0, clock), explain=explain, **asked)
+        assert given == pytest.approx(seconds)
 
 
 # ------------------------------------------------------------------------------- the public face

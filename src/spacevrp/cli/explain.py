@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacevrp.arguments import at_least
-from spacevrp.cli.instances import add_instances, judge_plans, read_instances, read_plans
+from spacevrp.cli.instances import add_instances, judge_plans, read_instances
 
 if TYPE_CHECKING:
     from spacevrp.problems.explanation import Explanation
@@ -53,11 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain and print."""
+    from spacevrp.formats import read_routes
+
     problems = read_instances(args, lenient=True)
     if args.solution is None:
         plans = _solved(args, problems)
     else:
-        plans = [plan.routes for plan in read_plans(args.solution, problems)]
+        plans = read_routes(args.solution, problems)
     explanations = _explain(args, problems, plans)
     if args.format == "json":
         instances = [explanation.to_dict() for explanation in explanations]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from spacevrp.problems.roundings import ROUNDINGS
 
 if TYPE_CHECKING:
-    from spacevrp.formats import SolvedInstance
     from spacevrp.problems.problem import Problem
     from spacevrp.problems.solution import Solution
 
@@ -39,16 +38,46 @@ def add_instances(parser: argparse.ArgumentParser, *, several: bool = False) -> 
         help="what numbers of time are in, in a .csv with times of day, dates or a speed; what the "
         "seconds of VROOM and routing engines become; default: s",
     )
-    _add_vehicles(parser)
-
-
-def _add_vehicles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--vehicles",
         metavar="TABLE",
         type=Path,
         help="a table of vehicles, one row a type: .csv or .xlsx",
     )
+    parser.add_argument(
+        "--column",
+        metavar="FIELD=NAME",
+        type=_column,
+        action="append",
+        default=[],
+        help="the column of a table of stops that holds a field, such as demand=kg; may be "
+        "repeated, also for a field with several kinds of load",
+    )
+
+
+def add_start(parser: argparse.ArgumentParser) -> None:
+    """Declare the plans to begin from."""
+    parser.add_argument(
+        "--start",
+        metavar="PLAN",
+        type=Path,
+        help="feasible plans to begin from, one for each instance: .json, .csv or .sol",
+    )
+
+
+def _column(text: str) -> tuple[str, str]:
+    field, equals, name = (part.strip() for part in text.partition("="))
+    if not (field and equals and name):
+        raise argparse.ArgumentTypeError(f"expected FIELD=NAME, received {text[:40]!r}")
+    return field, name
+
+
+def columns_of(args: argparse.Namespace) -> dict[str, list[str]]:
+    """The columns that the user names, by field."""
+    columns: dict[str, list[str]] = {}
+    for field, name in args.column:
+        columns.setdefault(field, []).append(name)
+    return columns
 
 
 def read_instances(args: argparse.Namespace, *, lenient: bool = False) -> list[Problem]:
@@ -62,23 +91,14 @@ def read_instances(args: argparse.Namespace, *, lenient: bool = False) -> list[P
     with unservable_allowed() if lenient else nullcontext():
         for path in args.file if isinstance(args.file, list) else [args.file]:
             content = read(
-                path, rounding=args.rounding, time_unit=args.time_unit, vehicles=args.vehicles
+                path,
+                rounding=args.rounding,
+                time_unit=args.time_unit,
+                vehicles=args.vehicles,
+                columns=columns_of(args),
             )
             problems += [content] if isinstance(content, Problem) else content
     return problems
-
-
-def read_plans(path: Path, problems: Sequence[Problem]) -> tuple[SolvedInstance, ...]:
-    """The plans of a file, one for each instance."""
-    from spacevrp.formats import read_solution
-    from spacevrp.problems.errors import SolutionError
-
-    plans = read_solution(path, problems).instances
-    if len(plans) != len(problems):
-        raise SolutionError(
-            f"{path}: expected a plan for each of {len(problems)} instances, received {len(plans)}"
-        )
-    return plans
 
 
 def judge_plans(

@@ -8,10 +8,10 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spacevrp.arguments import above, at_least
-from spacevrp.cli.instances import add_instances, read_instances, read_plans
+from spacevrp.cli.instances import add_instances, add_start, read_instances
 from spacevrp.writing import check_target, write_whole
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instances solved at the same time; default: 1",
     )
     parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
-    parser.add_argument(
-        "--start", metavar="SOL", type=Path, help="plans to start from: .json, .csv or .sol"
-    )
+    add_start(parser)
     parser.add_argument(
         "-o", "--output", metavar="OUT", type=Path, help="write the solutions to a .json file"
     )
@@ -69,13 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve and write."""
     # Imported here, so that help stays instant.
+    from spacevrp.formats import read_starts
     from spacevrp.oracles import OracleResult, solve_many
 
     problems = read_instances(args)
-    starts: list[Any] | None = None
-    if args.start is not None:
-        # An entry without routes stands for an instance that had no plan.
-        starts = [plan.routes or None for plan in read_plans(args.start, problems)]
+    starts = None if args.start is None else read_starts(args.start, problems)
     out = args.output
     if out is not None:
         check_target(out, ".json")

@@ -112,6 +112,8 @@ def _table(
     seconds: float,
     device: str,
 ) -> str:
+    from spacevrp.problems.plan_text import describe_problem
+
     lines = []
     for number, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
         label = problem.name or f"instance {number}"
@@ -120,7 +122,7 @@ def _table(
         routes = "1 route" if count == 1 else f"{count} routes"
         worth = _worth(problem, solution)
         partial = "" if solution.feasible else f"  partial: {_share(problem, solution)}"
-        lines.append(f"{prefix}{label}  {problem.variant_name}  {worth}  {routes}{partial}")
+        lines.append(f"{prefix}{label}  {describe_problem(problem)}  {worth}  {routes}{partial}")
         if len(problems) == 1:
             lines += _routes_with_stops(solution)
         elif len(problems) <= _MOST_ROUTES_SHOWN:

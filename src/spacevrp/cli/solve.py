@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from spacevrp.arguments import add_protocol_option, at_least, not_negative, parse_duration
 from spacevrp.cli import solve_many
-from spacevrp.cli.instances import add_instances, read_instances
+from spacevrp.cli.instances import add_instances, add_start, read_instances
 from spacevrp.cli.output import FORMATS, check_format, choose_format, render, summarise
 from spacevrp.cli.output import describe_routes as describe_routes
 from spacevrp.problems.errors import SpacevrpError
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="spend this long, and no longer, on all instances together, for instance 5s or 2m: "
         "the network, then the search from its plans on; Ctrl-C writes the best plans so far",
     )
+    add_start(parser)
     add_protocol_option(parser, None)
     parser.add_argument(
         "--augment",
@@ -147,7 +148,9 @@ def run(args: argparse.Namespace) -> int:
     device = str(solver.device)
     began = time.perf_counter()
     # The reasons for customers who are left out are part of what is written.
-    outcome = solver.run(problems, params, time=args.time, progress=not args.quiet, explain=True)
+    outcome = solver.run(
+        problems, params, time=args.time, start=args.start, progress=not args.quiet, explain=True
+    )
     seconds = time.perf_counter() - began
     _tell(args, outcome)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.arguments import at_least
+from spacevrp.cli.instances import columns_of
 from spacevrp.problems.errors import SpacevrpError
 
 if TYPE_CHECKING:
@@ -79,9 +80,9 @@ def run(args: argparse.Namespace, params: SolveParams) -> int:
     """Solve them, and list those without a complete plan."""
     if args.output is None:
         raise SpacevrpError("expected a folder for the plans: -o OUT, received none")
-    if args.plot is not None or args.verbose:
-        option = "--plot" if args.plot is not None else "--verbose"
-        raise SpacevrpError(f"{option}: expected none with a folder, a table or --engine")
+    for option in ("plot", "verbose", "vehicles", "start"):
+        if getattr(args, option):
+            raise SpacevrpError(f"--{option}: expected none with a folder, a table or --engine")
     if args.format not in (None, *FORMATS):
         raise SpacevrpError(
             f"--format: expected {' or '.join(FORMATS)} with a folder, a table or --engine, "
@@ -91,6 +92,7 @@ def run(args: argparse.Namespace, params: SolveParams) -> int:
 
     try:
         options: dict[str, Any] = {name: getattr(args, name) for name in _OPTIONS}
+        options["columns"] = columns_of(args)
         engine = args.engine or "local"
         result = solve_many(args.file, params, engine=engine, progress=not args.quiet, **options)
     except KeyboardInterrupt:

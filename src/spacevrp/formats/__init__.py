@@ -10,7 +10,7 @@ The contract of every format is docs/formats.md. A file that cannot be read give
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ from spacevrp.formats.solomon import read_solomon as read_solomon
 from spacevrp.formats.solomon import write_text as write_text
 from spacevrp.formats.solutions import SolutionFile as SolutionFile
 from spacevrp.formats.solutions import SolvedInstance as SolvedInstance
+from spacevrp.formats.solutions import read_routes as read_routes
 from spacevrp.formats.solutions import read_solution as read_solution
+from spacevrp.formats.solutions import read_starts as read_starts
 from spacevrp.formats.solutions import routes_from_sol as routes_from_sol
 from spacevrp.formats.solutions import solution_json as solution_json
 from spacevrp.formats.solutions import write_solution as write_solution
@@ -40,6 +42,7 @@ from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.plan_documents import solution_document as solution_document
 from spacevrp.problems.plan_sol import solution_sol as solution_sol
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.sources.skills import without_unskilled
 
 _FORMAT_OF_SUFFIX = {
     **{".npz": "npz", ".json": "json", ".txt": "solomon"},
@@ -64,6 +67,7 @@ def read(
     variant: str | None = None,
     time_unit: str | None = None,
     vehicles: str | Path | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     allow_unservable: bool = False,
 ) -> Problem | list[Problem]:
     """The instance of a file, or the list of instances of an .npz batch.
@@ -82,6 +86,8 @@ def read(
         default. Of other programs' JSON, what its seconds become.
     vehicles
         A table of vehicles, one row a type (.csv or .xlsx), in place of what the file says of them.
+    columns
+        Of a table of stops: field -> name of its column, as of ``Problem.from_frame``.
     allow_unservable
         Allow customers whom no vehicle can serve, as the command line does; plans leave them out.
 
@@ -90,21 +96,21 @@ def read(
     FormatError
         Names the file, the place in it, what was expected there and what was found.
     """
+    told: dict[str, Any] = {"rounding": rounding, "variant": variant}
     if allow_unservable:
         with unservable_allowed():
-            return read(
-                path, rounding=rounding, variant=variant, time_unit=time_unit, vehicles=vehicles
-            )
+            return read(path, **told, time_unit=time_unit, vehicles=vehicles, columns=columns)
     path = Path(path)
     suffix = path.suffix.lower()
     head = read_head(path)
     kind = "csv" if suffix == ".xlsx" else sniff(head) or _FORMAT_OF_SUFFIX.get(suffix)
     if time_unit is not None and kind not in _TIMED:
         raise UnsupportedError(f"{path}: time_unit {time_unit!r} applies to tables of stops only")
+    if columns and kind != "csv":
+        raise UnsupportedError(f"{path}: columns apply to tables of stops only, .csv or .xlsx")
     types = None if vehicles is None else read_vehicles(vehicles)
-    told: dict[str, Any] = {"rounding": rounding, "variant": variant}
     if kind == "csv":
-        return read_csv(path, **told, time_unit=time_unit, vehicles=types)
+        return read_csv(path, **told, time_unit=time_unit, vehicles=types, columns=columns)
     if types is not None:
         return _with_vehicles(path, read(path, **told, time_unit=time_unit), types)
     if kind == "npz":
@@ -121,7 +127,8 @@ def read(
 def _with_vehicles(
     path: Path, problems: Problem | list[Problem], types: list[dict[str, Any]]
 ) -> Problem | list[Problem]:
-    """The same problems with these types of vehicles."""
+    """The same problems with these types of vehicles; no stop of theirs asks for skills."""
+    types = without_unskilled(types, (), None)
     try:
         if isinstance(problems, Problem):
             return problems.replace(vehicles=types, vehicle_ids=None, variant=None)

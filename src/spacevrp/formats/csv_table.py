@@ -12,7 +12,7 @@ import re
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, time
 from importlib import import_module
 from pathlib import Path
@@ -22,15 +22,18 @@ from spacevrp.formats.files import fail, read_text, shown, unreadable, warn
 from spacevrp.formats.foreign import read_foreign, relaying_warnings
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.sources.columns import normalised, written_id
+from spacevrp.problems.sources.columns import names_in, normalised, written_id
 from spacevrp.problems.sources.vehicles import vehicles_from_table
 
 VEHICLES = "vehicles"
 _LARGEST = 512 * 2**20  # bytes, unpacked
 
 
-def read_sheets(path: Path) -> dict[str, dict[str, list[Any]]]:
-    """The columns of every sheet by name; the first row of a sheet names its columns."""
+def read_sheets(path: Path, *, names: Collection[str] = ()) -> dict[str, dict[str, list[Any]]]:
+    """The columns of every sheet by name; the first row of a sheet names its columns.
+
+    Those in ``names`` hold ids, whatever they are called.
+    """
     try:
         openpyxl = import_module("openpyxl")
     except ImportError:
@@ -55,14 +58,14 @@ def read_sheets(path: Path) -> dict[str, dict[str, list[Any]]]:
         raise fail(path, "", "a workbook (.xlsx)", f"none: {type(error).__name__}") from None
     if not rows:
         raise fail(path, "", "a sheet", "none")
-    return {title: _columns(path, title, held) for title, held in rows.items() if any(held)}
+    return {title: _columns(path, title, held, names) for title, held in rows.items() if any(held)}
 
 
 def stops_and_vehicles(
-    path: Path,
+    path: Path, names: Collection[str]
 ) -> tuple[dict[str, list[Any]], dict[str, list[Any]] | None]:
     """The table of stops, and that of vehicles where a sheet is called so."""
-    sheets = read_sheets(path)
+    sheets = read_sheets(path, names=names)
     vehicles = next((one for name, one in sheets.items() if name.lower() == VEHICLES), None)
     stops = next((one for name, one in sheets.items() if name.lower() != VEHICLES), None)
     if stops is None:
@@ -70,7 +73,9 @@ def stops_and_vehicles(
     return stops, vehicles
 
 
-def _columns(path: Path, title: str, rows: list[list[Any]]) -> dict[str, list[Any]]:
+def _columns(
+    path: Path, title: str, rows: list[list[Any]], names: Collection[str]
+) -> dict[str, list[Any]]:
     where = f"sheet {shown(title)}"
     kept = [row for row in rows if any(_cell(cell) is not None for cell in row)]
     if not kept:
@@ -82,10 +87,11 @@ def _columns(path: Path, title: str, rows: list[list[Any]]) -> dict[str, list[An
         if not isinstance(cell, str):
             raise fail(path, where, "names of columns in the first row", cell)
     _refuse_repeated(path, where, header)
-    return {
-        name: _ids(name, [_cell(row[number]) if number < len(row) else None for row in kept[1:]])
+    columns = {
+        name: [_cell(row[number]) if number < len(row) else None for row in kept[1:]]
         for number, name in enumerate(header)
     }
+    return _with_ids(columns, names)
 
 
 def _refuse_repeated(path: Path, where: str, names: list[str]) -> None:
@@ -105,11 +111,20 @@ def _cell(value: Any) -> Any:
     return float(value) if isinstance(value, int | float) else value
 
 
-def _ids(name: str, column: list[Any]) -> list[Any]:
-    """A column; ids are whole numbers where they are numbers."""
-    if normalised(name) not in _NAMES:
-        return column
-    return [int(one) if isinstance(one, float) and one.is_integer() else one for one in column]
+def _with_ids(columns: dict[str, list[Any]], names: Collection[str]) -> dict[str, list[Any]]:
+    """The columns; ids are whole numbers where they are numbers."""
+
+    def whole(entry: Any) -> Any:
+        return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
+
+    return {
+        name: [whole(entry) for entry in column] if _holds_ids(name, names) else column
+        for name, column in columns.items()
+    }
+
+
+def _holds_ids(name: str, names: Collection[str]) -> bool:
+    return name in names or normalised(name) in _NAMES
 
 
 _DELIMITERS = ",;\t"
@@ -117,7 +132,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 _DECIMAL = re.compile(r"[+-]?\d*[.,]\d+", re.ASCII)
 # Columns of names: of stops, of vehicles, and of stops in a table of vehicles.
 _NAMES = (
-    *("id", "name", "pickup_id", "vehicle", "type"),
+    *("id", "name", "pickup_id", "vehicle", "type", "skills"),
     *("depot", "start", "end", "allowed", "forbidden", "reload_depots"),
 )
 
@@ -129,24 +144,28 @@ def read_csv(
     variant: str | None = None,
     time_unit: str | None = None,
     vehicles: list[dict[str, Any]] | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
 ) -> Problem:
     """The instance of a table of stops, CSV or a workbook; its first line names the columns.
 
     ``time_unit`` is what numbers of time are in, in place of what the table says; ``vehicles`` are
-    its types of vehicles, which a workbook may also have as a sheet of that name.
+    its types of vehicles, which a workbook may also have as a sheet of that name. ``columns`` are
+    those that the user names, by field.
     """
     path = Path(path)
     if rounding is not None:
         raise UnsupportedError(f"{path}: rounding {rounding!r} does not apply to tables of stops")
+    said = columns or {}
+    names = [name for field in _NAMES if field in said for name in names_in(said[field])]
     lines: list[int] = []
     beside: Any = vehicles
     if path.suffix.lower() == ".xlsx":
-        columns, sheet = stops_and_vehicles(path)
+        stops, sheet = stops_and_vehicles(path, names)
         beside = sheet if vehicles is None else vehicles
     else:
-        columns, lines = read_table(path)
-    told = {"time_unit": time_unit, "vehicles": beside}
-    return read_foreign(path, "columns", columns, variant, lines, **told)
+        stops, lines = read_table(path, names=names)
+    told = {"time_unit": time_unit, "vehicles": beside, "columns": columns}
+    return read_foreign(path, "columns", stops, variant, lines, **told)
 
 
 def read_vehicles(path: str | Path) -> list[dict[str, Any]]:
@@ -165,38 +184,39 @@ def read_vehicles(path: str | Path) -> list[dict[str, Any]]:
 
 
 def read_table(
-    path: Path, *, texts: Collection[str] = ()
+    path: Path, *, texts: Collection[str] = (), names: Collection[str] = ()
 ) -> tuple[dict[str, list[Any]], list[int]]:
     """The columns by name, and the line of the file that each row stands on.
 
-    Cells of the columns in ``texts`` stay what they are, even where they are numbers.
+    Cells of the columns in ``texts`` stay what they are, even where they are numbers; those in
+    ``names`` hold ids, whatever they are called.
     """
     text = read_text(path)
     head = text.lstrip("\r\n").partition("\n")[0]
     delimiter = max(_DELIMITERS, key=head.count)
     rows = _rows(path, text, delimiter)
     _, header = next(rows, (1, []))
-    names = [name.strip() for name in header]
-    if len(names) < 2:
+    header = [name.strip() for name in header]
+    if len(header) < 2:
         raise fail(path, "line 1", "names of columns, such as id,x,y,demand", header)
-    if "" in names:
+    if "" in header:
         raise fail(path, "line 1", "a name for every column", shown(header))
-    _refuse_repeated(path, "line 1", names)
-    columns: dict[str, list[Any]] = {name: [] for name in names}
+    _refuse_repeated(path, "line 1", header)
+    columns: dict[str, list[Any]] = {name: [] for name in header}
     lines = []
     # What a number is written with, and where it is first: a spreadsheet that separates cells by
     # something else writes the decimal mark of its country.
     marks: dict[str, tuple[int, str]] = {}
     for line, cells in rows:
-        if len(cells) != len(names):
-            raise fail(path, f"line {line}", f"{len(names)} cells", str(len(cells)))
+        if len(cells) != len(header):
+            raise fail(path, f"line {line}", f"{len(header)} cells", str(len(cells)))
         lines.append(line)
-        for name, cell in zip(names, cells, strict=True):
+        for name, cell in zip(header, cells, strict=True):
             stripped = cell.strip()
             if name in texts:
                 columns[name].append(stripped or None)
                 continue
-            names_nodes = normalised(name) in _NAMES
+            names_nodes = _holds_ids(name, names)
             if names_nodes and stripped.isdigit():
                 columns[name].append(written_id(stripped))
                 continue
@@ -207,7 +227,7 @@ def read_table(
     if not lines:
         raise fail(path, "", "rows below the names of the columns", "none")
     _tell_marks(path, marks)
-    return {name: _ids(name, column) for name, column in columns.items()}, lines
+    return _with_ids(columns, names), lines
 
 
 def _tell_marks(path: Path, marks: dict[str, tuple[int, str]]) -> None:

@@ -30,7 +30,7 @@ from spacevrp.formats.json_text import (
 from spacevrp.formats.stops import Routes, routes_from_csv, routes_from_json
 from spacevrp.formats.tsplib import Document, parse_document, parse_list
 from spacevrp.problems.assignment import FleetRoutes
-from spacevrp.problems.errors import FormatError, UnsupportedError
+from spacevrp.problems.errors import FormatError, SolutionError, UnsupportedError
 from spacevrp.problems.plan_documents import Solved, solution_document
 from spacevrp.problems.plan_sol import sol_depots, sol_numbers, sol_vehicles, solution_sol
 from spacevrp.problems.problem import Problem
@@ -115,6 +115,20 @@ def read_solution(
     received = f"what looks like {kind}" if kind else "neither"
     expected = "a solution in JSON, CSV or lines such as 'Route #1: 3 5'"
     raise fail(path, "", expected, received)
+
+
+def read_routes(path: str | Path, problems: Sequence[Problem]) -> list[Routes]:
+    """The routes of a file of solutions, one entry for each of the problems."""
+    instances = read_solution(path, problems).instances
+    if len(instances) != len(problems):
+        expected = f"a plan for each of {len(problems)} instances"
+        raise SolutionError(f"{path}: expected {expected}, received {len(instances)}")
+    return [entry.routes for entry in instances]
+
+
+def read_starts(path: str | Path, problems: Sequence[Problem]) -> list[Routes | None]:
+    """The same, to begin from; an entry without routes stands for an instance without a plan."""
+    return [routes or None for routes in read_routes(path, problems)]
 
 
 def _read_json(path: Path, problems: Sequence[Problem]) -> SolutionFile:

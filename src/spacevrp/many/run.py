@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clocks
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from spacevrp.problems.conversion import as_whole, show
 from spacevrp.problems.digests import file_digest
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.sources.columns import names_in
 from spacevrp.solver import SolveParams
 from spacevrp.solver.budget import as_seconds
 
@@ -89,6 +90,7 @@ def solve_many(
     part_size: int | None = None,
     rounding: str | None = None,
     time_unit: str | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     progress: ShowProgress = False,
     **changes: Any,
 ) -> ManyResult:
@@ -116,7 +118,7 @@ def solve_many(
         ``jsonl`` or ``parquet``; by default the latter where the name of the folder ends so.
     part_size
         Instances of a part.
-    rounding, time_unit
+    rounding, time_unit, columns
         As of :func:`spacevrp.read`, for files.
     progress
         Show a bar with rate and time left; ``"always"`` also where stderr is no terminal.
@@ -139,7 +141,7 @@ def solve_many(
             raise SpacevrpError(f"{name}: expected {expected}, received {value}")
     make_engine = _engine_named(engine)
     settings = WorkerSettings(
-        params, seconds, _weights(weights), device, threads, rounding, time_unit
+        params, seconds, _weights(weights), device, threads, rounding, time_unit, columns
     )
     rows = _row_format(format, output)
     sources = gather(problems, rounding, None if output is None else Path(output))
@@ -216,6 +218,8 @@ def _asked(settings: WorkerSettings, rows: RowFormat) -> dict[str, Any]:
         "rounding": settings.rounding,
         "time_unit": settings.time_unit,
         "format": rows,
+        "columns": {field: names_in(said) for field, said in (settings.columns or {}).items()}
+        or None,
     }
 
 

@@ -46,6 +46,7 @@ class WorkerSettings:
     threads: int = 1
     rounding: str | None = None
     time_unit: str | None = None
+    columns: Mapping[str, Sequence[str] | str] | None = None
     gpu: int | None = None
 
 
@@ -153,7 +154,12 @@ class Worker:
             path = folder / content.name
             path.write_bytes(content.data)
             try:
-                problem = read(path, rounding=asked.rounding, time_unit=asked.time_unit)
+                problem = read(
+                    path,
+                    rounding=asked.rounding,
+                    time_unit=asked.time_unit,
+                    columns=asked.columns,
+                )
             except SpacevrpError as error:
                 raise FormatError(str(error).replace(str(path), source)) from None
         if not isinstance(problem, Problem):

@@ -72,7 +72,7 @@ def bars_size(solution: Solution) -> tuple[float, float]:
 
 
 def plot_bars(solution: Solution, ax: Axes | None = None) -> Axes:
-    """A bar for each route as long as it costs, cut at its stops; needs no coordinates."""
+    """A bar for each route as long as its legs cost, cut at its stops; needs no coordinates."""
     plan = solution.plan
     axes = new_axes(ax, bars_size(solution))
     longest = max((r.cost for r in plan.routes if math.isfinite(r.cost)), default=0.0) or 1.0
@@ -95,7 +95,7 @@ def plot_bars(solution: Solution, ax: Axes | None = None) -> Axes:
         text = names if len(names) <= room else names[: room - 1] + "…"
         _write(axes, 0.0, len(plan.routes), text, ha="left", color=RED)
     axes.set_xlim(0.0, 1.03 * longest)
-    axes.set_xlabel("cost of the route up to each stop", fontsize=9)
+    axes.set_xlabel("cost of the legs up to each stop", fontsize=9)
     mapless = places_of(plan.problem) is None
     finish(axes, solution, "no coordinates: routes as bars" if mapless else "routes as bars")
     return axes

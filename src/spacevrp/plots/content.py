@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from spacevrp.plots.style import SEPARATOR
 from spacevrp.problems.explanation import is_missing_visit
 from spacevrp.problems.plan import RoutePlan, capacities_of, peaks_of
-from spacevrp.problems.plan_text import count, write_number, write_worth
+from spacevrp.problems.plan_text import count, describe_problem, write_number, write_worth
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 
@@ -27,7 +27,7 @@ DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.5, 1.5), (7, 2, 1.5, 2))
 UNSERVED = "#d0021b"
 # Violations beyond so many are only counted.
 _MOST_RULES = 3
-_LONGEST_NAME, _LONGEST_VARIANT = 24, 40
+_LONGEST_NAME, _LONGEST_VARIANT = 24, 60
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _look(solution: Solution, position: int, route: RoutePlan) -> RouteLook:
         vehicle=vehicle,
         stops=len(route.visits),
         load=load if problem.loads.any() else "",
-        cost=_write_cost(route.cost),
+        cost=_write_cost(route.total_cost),
         trips=1 + sum(stop.kind == "reload" for stop in route.stops),
     )
 
@@ -107,19 +107,13 @@ def short(name: object) -> str:
 def headline(problem: Problem, solution: Solution | None = None) -> str:
     """The variant, how many stops and routes there are, and what the plan costs."""
     noun = "stops" if problem.depots else "nodes"
-    parts = [_short_variant(problem.variant_name), f"{len(problem.customers)} {noun}"]
+    parts = [describe_problem(problem, _LONGEST_VARIANT), f"{len(problem.customers)} {noun}"]
     if problem.name:
         parts.insert(0, short(problem.name))
     if solution is not None:
         parts.append(count(len(solution.plan.routes), "route"))
         parts.append(write_worth(problem, solution.cost))
     return SEPARATOR.join(parts)
-
-
-def _short_variant(name: str) -> str:
-    """Without the list of what vehicles and customers ask for, where that fills the title."""
-    name = name if len(name) <= _LONGEST_VARIANT else name.partition(" (")[0]
-    return name if len(name) <= _LONGEST_VARIANT else name[: _LONGEST_VARIANT - 1] + "…"
 
 
 def verdict(solution: Solution) -> list[str]:

@@ -141,7 +141,7 @@ def _stop(stop: Stop, passed: float, *, timed: bool) -> dict[str, Any]:
             facts.append(["late by", write_span(stop.clock, stop.late)])
     if any(stop.loads):
         facts.append(["load after it", " + ".join(map(write_number, stop.loads))])
-    facts.append(["cost up to here", f"{passed:.6g}"])
+    facts.append(["cost of legs up to here", f"{passed:.6g}"])
     times = [stop.reached, begin, stop.left] if timed else [passed, passed, passed]
     return {
         "node": stop.node,

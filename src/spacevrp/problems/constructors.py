@@ -20,6 +20,7 @@ from spacevrp.problems.sources import fields_from_data
 from spacevrp.problems.sources.frame import fields_from_frame, labelled_matrix
 from spacevrp.problems.sources.ortools import fields_from_ortools
 from spacevrp.problems.sources.pyvrp import fields_from_pyvrp
+from spacevrp.problems.sources.skills import without_unskilled
 from spacevrp.problems.sources.tables import fields_from_table
 from spacevrp.problems.sources.vehicles import is_table, vehicles_from_table
 from spacevrp.problems.sources.vroom import fields_from_vroom
@@ -193,9 +194,15 @@ class Constructors(Scales):
     @classmethod
     def _from_fields(cls, name: str, read: dict[str, Any], features: Mapping[str, Any]) -> Self:
         """What was read and what was said beside it, which counts where both say something."""
+        needed = read.pop("skills", None)
         resolved = {**read, **features}
-        if is_table(features.get("vehicles")):
+        table = is_table(features.get("vehicles"))
+        if table:
             resolved["vehicles"] = vehicles_from_table(features["vehicles"])
+        if table or needed is not None:
+            resolved["vehicles"] = without_unskilled(
+                resolved.get("vehicles"), needed or (), resolved.get("ids")
+            )
         if "vehicles" in features and "vehicle_ids" not in features:
             resolved.pop("vehicle_ids", None)  # they were of other vehicles
         if "matrix" in features:

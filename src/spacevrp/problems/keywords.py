@@ -13,7 +13,7 @@ from spacevrp.problems.errors import ProblemError, SpacevrpError, UnsupportedErr
 
 # What callers of other programs ask for and nothing here can do: no slip of another name.
 NOT_MODELLED = {
-    "skills": "skills (list the customers in allowed or forbidden)",
+    "skills": "skills (list the customers in allowed or forbidden; tables have a column)",
     "priority": "priorities (a finite penalty says what leaving a customer out costs)",
 }
 

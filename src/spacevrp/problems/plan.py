@@ -168,6 +168,11 @@ class RoutePlan:
         return paid + self.vehicle.overtime_cost * self.overtime
 
     @property
+    def total_cost(self) -> float:
+        """Of the legs, the vehicle and its time: what the route adds to the cost of a plan."""
+        return self.cost + self.fixed_cost + self.time_cost
+
+    @property
     def delivered(self) -> float:
         """What customers receive."""
         return _total(max(stop.amount, 0.0) for stop in self.stops)

@@ -61,9 +61,8 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
         "routes": [
             {
                 **_route_entry(route, "number"),
-                "cost": route.cost,
+                **_costs_of_route(route),
                 "length": route.length,
-                **({} if route.vehicle is None else {"fixed_cost": route.fixed_cost}),
                 **{name: getattr(route, name) for name in (*_SUMS, "peak_load", "spare")},
                 **_working_time(route),
                 "stops": [_stop_entry(stop, *_further(plan)) for stop in route.stops],
@@ -80,6 +79,14 @@ def _route_entry(route: RoutePlan, key: str) -> dict[str, Any]:
     if route.vehicle is None:
         return {key: route.number}
     return {key: route.number, "vehicle": route.vehicle.name or route.vehicle.number}
+
+
+def _costs_of_route(route: RoutePlan) -> dict[str, float]:
+    """What its legs cost and, where there are types, its vehicle, and all of it together."""
+    told = {"cost": route.cost}
+    if route.vehicle is not None:
+        told |= {"fixed_cost": route.fixed_cost, "total_cost": route.total_cost}
+    return told
 
 
 def _costs_of_fleet(plan: Plan) -> dict[str, float]:
@@ -212,7 +219,7 @@ def _line(places: Array, route: RoutePlan) -> dict[str, Any]:
     if len(points) == 1:
         points *= 2  # a line has two ends
     about = {**_route_entry(route, "route"), "stops": len(route.visits)}
-    about |= {name: getattr(route, name) for name in ("cost", "driving", "peak_load")}
+    about |= _costs_of_route(route) | {"driving": route.driving, "peak_load": route.peak_load}
     return _feature("LineString", points, about)
 
 

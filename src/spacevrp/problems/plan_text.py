@@ -11,9 +11,25 @@ from spacevrp.problems.fleet import called_break
 from spacevrp.problems.plan import Plan, RoutePlan, Stop, capacities_of, peaks_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee.timing import Pause
+from spacevrp.problems.variants import name_features
 
 # Digits of costs and amounts; whole numbers are written whole.
 _DIGITS = 6
+# What a problem without the name of a variant asks for; depots and several routes are usual.
+_ASKED = {
+    "capacity": "capacity",
+    "time_windows": "time windows",
+    "pickup_delivery": "pairs",
+    "backhaul": "pickups",
+    "backhaul_last": "backhauls last",
+    "prize_collecting": "optional stops",
+    "orienteering": "prizes",
+    "stochastic_prizes": "unknown prizes",
+    "multi_depot": "several depots",
+    "open_routes": "open routes",
+    "length_limit": "a length limit",
+    "asymmetric": "asymmetric distances",
+}
 
 
 def count(number: int, noun: str) -> str:
@@ -33,6 +49,25 @@ def write_worth(problem: Problem, cost: float) -> str:
     if problem.maximise_prize:
         return f"prize {write_number(-cost)}"
     return f"cost {write_number(cost)}"
+
+
+def describe_problem(problem: Problem, longest: float = math.inf) -> str:
+    """The name of the variant or, where it has none, what the problem asks for; for a title.
+
+    What makes it longer than it may be is only counted, or left out next to a name.
+    """
+    features, beside = problem.features, problem.beside_variant
+    name = problem.variant or name_features(features)
+    if name:
+        return problem.variant_name if len(problem.variant_name) <= longest else name
+    base = "VRP" if features.several_routes else "TSP"
+    words = [word for flag, word in _ASKED.items() if getattr(features, flag)] + beside
+    for kept in range(len(words), 0, -1):
+        more = f" and {len(words) - kept} more" if kept < len(words) else ""
+        text = f"{base} with {', '.join(words[:kept])}{more}"
+        if len(text) <= longest:
+            return text
+    return base
 
 
 def describe_plan(plan: Plan) -> list[str]:

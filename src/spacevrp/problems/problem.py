@@ -284,6 +284,12 @@ class Problem(Constructors):
         A fleet and rules of routes are added in brackets: there is no name for them.
         """
         name = self.variant or describe_features(self.features)
+        beside = self.beside_variant
+        return f"{name} ({', '.join(beside)})" if beside else name
+
+    @property
+    def beside_variant(self) -> list[str]:
+        """What the problem has that no variant says, in words."""
         parts = []
         if self.vehicles is not None:
             types = len(self.vehicles)
@@ -291,8 +297,7 @@ class Problem(Constructors):
         if self.kinds_of_load > 1:
             parts.append(f"{self.kinds_of_load} kinds of load")
         parts += [name.replace("_", " ") for name in present_relations(self)]
-        parts += [RULE_WORDS[rule] for rule in self.route_rules]
-        return f"{name} ({', '.join(parts)})" if parts else name
+        return parts + [RULE_WORDS[rule] for rule in self.route_rules]
 
     @property
     def has_unknown_prizes(self) -> bool:

@@ -213,6 +213,11 @@ class Construct:
             if able:
                 yield able, harder
 
+    @property
+    def is_late(self) -> bool:
+        """Whether the network's share of a time is over, where the search follows."""
+        return self.deadline.spent > NETWORK_SHARE * self.deadline.seconds
+
     def needs_chance(self, number: int) -> bool:
         """Whether to look for a complete plan by sampling.
 

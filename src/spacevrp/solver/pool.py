@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
+from spacevrp.formats import read_starts
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import SolutionError, SpacevrpError
 from spacevrp.problems.problem import Problem, is_one
@@ -154,7 +156,7 @@ class Pool:
 
 
 def as_starts(given: Any, problem: Any, problems: Sequence[Problem]) -> dict[int, Solution]:
-    """Plans to begin with, by the number of their problem.
+    """Plans to begin with, by the number of their problem; a path stands for the plans of a file.
 
     Raises
     ------
@@ -165,7 +167,10 @@ def as_starts(given: Any, problem: Any, problems: Sequence[Problem]) -> dict[int
     """
     if given is None:
         return {}
-    plans = [given] if is_one(problem) else list(given)
+    if isinstance(given, str | Path):
+        plans: list[Any] = list(read_starts(given, problems))
+    else:
+        plans = [given] if is_one(problem) else list(given)
     if len(plans) != len(problems):
         raise SpacevrpError(
             f"start: expected one plan for each of {len(problems)} problems, received {len(plans)}"
@@ -175,11 +180,14 @@ def as_starts(given: Any, problem: Any, problems: Sequence[Problem]) -> dict[int
         if plan is None:
             continue  # of this problem there is none
         where = "start" if is_one(problem) else f"start, number {number}"
+        if isinstance(given, str | Path):
+            where = f"{given}, instance {number}" if len(problems) > 1 else str(given)
         try:
             judged = Solution.judged(one, plan.routes if isinstance(plan, Solution) else plan)
         except (SolutionError, TypeError) as error:
             raise SolutionError(f"{where}: {error}") from None
-        if not judged.feasible:
+        # Where customers may be left out, so may they be here.
+        if not judged.feasible and not (one.allow_unservable and judged.is_legal):
             message = judged.violations[0].message
             raise SolutionError(
                 f"{where}: expected a feasible plan, received one in which {message}"

@@ -29,7 +29,8 @@ def explain(
         return "; ".join(violation.message for violation in partial.violations)
     reasons = fleet_too_small(problem)
     if not reasons:
-        named = known and known[:_MOST_NAMED]
+        # Those first whose reasons are known.
+        named = known and sorted(known, key=lambda one: one.code == "unexplained")[:_MOST_NAMED]
         if named is None:
             named = explain_unserved(problem, partial.routes, _MOST_NAMED, deadline=deadline)
         reasons = list(dict.fromkeys(one.message for one in named if one.code != "unexplained"))

@@ -192,7 +192,9 @@ class Solver:
             so far.
         start
             A feasible plan to begin from, a :class:`Solution` or its routes; for several problems
-            one each, None where there is none. The result is never worse.
+            one each, None where there is none. Or the path of a file with the plans of all problems
+            (.json, .csv or .sol). A problem with ``allow_unservable`` may have a partial one. The
+            result is never worse.
         callback
             Called with every new best plan, judged by the referee. Raise ``StopIteration`` to stop
             with the best plans so far; other exceptions end the call.
@@ -225,13 +227,13 @@ class Solver:
                 with call.stage("construct"):
                     call.construct.run(planned)
                 with call.stage("improve"):
-                    call.improve.run(call.searched, call.working(explain))
+                    call.search(call.searched, explain)
                 stuck = call.stuck(planned)
                 if stuck:
                     with call.stage("construct"):
                         call.construct.run(stuck)
                     with call.stage("improve"):
-                        call.improve.run(stuck, call.working(explain))
+                        call.search(stuck, explain)
             return call.judge(explain)
 
     def first_plans(self, problem: AnyProblem, augmentations: int = 1) -> list[Solution]:
@@ -352,13 +354,19 @@ class Call:
         """Those of some problems that the search plans better alone, in the time that there is."""
         return {n for n in numbers if needs_no_network(self.problems[n], self.deadline.seconds)}
 
-    def working(self, explain: bool | None) -> Deadline:
-        """The deadline of the search, which leaves time for reasons where they are wanted."""
-        return self.deadline if explain is False else self.pool.working
+    def search(self, numbers: Sequence[int], explain: bool | None) -> None:
+        """Search until the deadline, less the time for the reasons where they are wanted.
+
+        If the search serves customers who were left out, it has the time for their reasons, too.
+        """
+        until = self.deadline if explain is False else self.pool.working
+        self.improve.run(numbers, until)
+        if until.seconds < self.pool.working.seconds:
+            self.improve.run(numbers, self.pool.working)
 
     def stuck(self, planned: Sequence[int]) -> list[int]:
         """Small problems that the search cannot begin with, so that the network has to."""
-        if self.params.network is False:
+        if self.params.network is False or self.construct.is_late:
             return []
         without = self.small(self.searched).difference(planned)
         return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
@@ -81,28 +82,25 @@ def explain_unserved(
     """For each compulsory customer that the routes leave out: the reason, and the way in.
 
     With ``most``, only for the first so many (of pairs, for both). ``report`` is called with a
-    number of customers whenever so many are explained. When the deadline is over the others are
-    listed without a reason.
+    number of customers whenever so many are explained. When the deadline is over the others have
+    the reason why they cannot be served alone, which takes little time, or none.
     """
     resolved = as_routes(problem, routes)
     left = missing(problem, resolved)[:most]
     if not left:
         return ()
     visited = {node for route in resolved for node in route}
-    if deadline.over:
-        everything = [one for stops in left for one in _left_unexplained(problem, stops)]
-        return tuple(one for one in everything if one.node not in visited)
-    insertions = Insertions(problem, resolved, deadline)
-    unserved: list[Unserved] = []
-    for stops in left:
-        try:
-            explained = _explain_one(insertions, stops)
-        except TimeIsUp:
-            explained = _left_unexplained(problem, stops)
-        told = [one for one in explained if one.node not in visited]
-        unserved += told
-        report(len(told))
-    return tuple(unserved)
+    known = {stops: _left_unexplained(problem, stops) for stops in left}
+    if not deadline.over:
+        insertions = Insertions(problem, resolved, deadline)
+        steps = [_explain_alone] if deadline.seconds < NEVER.seconds else []
+        for explained in (*steps, _explain_one):
+            for stops in left:
+                with suppress(TimeIsUp):
+                    known[stops] = explained(insertions, stops) or known[stops]
+                if explained is _explain_one:
+                    report(len(set(stops) - visited))
+    return tuple(one for stops in left for one in known[stops] if one.node not in visited)
 
 
 def _left_unexplained(problem: Problem, stops: Route) -> list[Unserved]:
@@ -111,6 +109,21 @@ def _left_unexplained(problem: Problem, stops: Route) -> list[Unserved]:
     return [
         Unserved(node, node_id(problem, node), "unexplained", f"{name(problem, node)} {told}")
         for node in stops
+    ]
+
+
+def _explain_alone(insertions: Insertions, stops: Route) -> list[Unserved]:
+    """Why it cannot be served even alone, without a way in; nothing where it may be."""
+    insertions.deadline.check()
+    own = list(insertions.own_routes(stops)) if insertions.problem.depots else []
+    if not own or any(insertion.fits for insertion in own):
+        return []
+    closest = [insertion for _, insertion in rank(insertions, own)]
+    told = _reasons(insertions, stops, own, [*closest, *own])
+    return [
+        Unserved(node, node_id(insertions.problem, node), code, message)
+        for node, (code, message) in zip(stops, told, strict=True)
+        if code != "fleet"  # which is to say that no route has room
     ]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.keywords import refuse_not_modelled
 from spacevrp.problems.sources.columns import has_places, is_frame
 from spacevrp.problems.sources.frame import fields_from_frame
 from spacevrp.problems.sources.ortools import ORTOOLS_KEYS, fields_from_ortools
@@ -66,6 +67,8 @@ def fields_from_data(data: Any, time_unit: str = "s") -> dict[str, Any]:
 def _check_own(data: Mapping[str, Any]) -> None:
     if not all(isinstance(key, str) for key in data):
         raise ProblemError("data", "names of fields as keys", _describe(data))
+    if "skills" in data:  # which are for tables
+        refuse_not_modelled("data", "skills")
     given = [key for key in _OWN if key in data]
     if len(given) > 1:
         raise ProblemError("data", f"one of {_OWN}", " and ".join(given))

@@ -35,6 +35,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "prize": ("prize",),
     "penalty": ("penalty",),
     "pickup_id": ("pickup_id",),
+    "skills": ("skills",),
     # One value for the whole problem, written in one row or in several.
     "capacity": ("capacity",),
     "max_length": ("max_length",),
@@ -53,6 +54,7 @@ _PLACES = (("lon", "lat"), ("x", "y"))
 YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 # A warning names so many columns, and counts the others.
 _MOST_NAMED = 10
+_HINT = "; to use one: columns={FIELD: NAME}, or --column FIELD=NAME on the command line"
 
 
 class ColumnWarning(UserWarning):
@@ -130,13 +132,16 @@ def field_of(name: str, columns: Mapping[str, tuple[str, ...]] = COLUMNS) -> str
     return next((field for field, names in columns.items() if resolved in names), None)
 
 
-def warn_of_columns(left_out: Sequence[str]) -> None:
+def warn_of_columns(left_out: Sequence[str], hint: str = "") -> None:
     """Say which columns mean nothing here, where there are any."""
     if left_out:
-        named = ", ".join(show(name) for name in left_out[:_MOST_NAMED])
-        more = len(left_out) - _MOST_NAMED
-        named += f" and {more} more" if more > 0 else ""
-        warn(f"columns left out: {named}", ColumnWarning)
+        warn(f"columns left out: {_listed(left_out)}{hint}", ColumnWarning)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    named = ", ".join(show(name) for name in names[:_MOST_NAMED])
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def choose(
@@ -163,8 +168,13 @@ def choose(
             raise ProblemError(meant, "one column", f"{show(chosen[meant][0])} and {show(name)}")
     left_out += _add_kinds(chosen, kinds)
     left_out += _choose_places(chosen, said)
-    warn_of_columns(left_out)
+    warn_of_columns(left_out, _HINT)
     return chosen
+
+
+def names_in(said: Any) -> list[Any]:
+    """The names of columns that a user says of a field: one, or one for each kind of load."""
+    return list(said) if isinstance(said, Sequence) and not isinstance(said, str) else [said]
 
 
 def _said(
@@ -175,13 +185,15 @@ def _said(
     for field, names in columns.items():
         if field not in COLUMNS:
             raise ProblemError("columns", f"fields such as {nearest(field, COLUMNS)}", show(field))
-        listed = [names] if isinstance(names, str) or not isinstance(names, Sequence) else names
+        listed = names_in(names)
         if len(listed) != 1 and (field not in BY_KIND or not listed):
-            raise ProblemError("columns", f"one column for {field}", show(list(listed)))
+            raise ProblemError("columns", f"one column for {field}", show(listed))
         for name in listed:
             if not isinstance(name, str) or name not in held:
-                raise ProblemError(field, f"a column {show(name)}", "none")
-        said[field] = list(listed)
+                raise ProblemError(
+                    f"columns, {field}", f"a column {show(name)}", _listed(list(held))
+                )
+        said[field] = listed
     return said
 
 

@@ -29,6 +29,7 @@ from spacevrp.problems.sources.columns import (
 )
 from spacevrp.problems.sources.columns import COLUMNS as COLUMNS
 from spacevrp.problems.sources.columns import ColumnWarning as ColumnWarning
+from spacevrp.problems.sources.skills import Skills, skills_of
 
 # What an empty cell means.
 _EMPTY_CELL = {"service": 0.0, "setup": 0.0, "release": None, "prize": 0.0, "penalty": math.inf}
@@ -72,6 +73,7 @@ def fields_from_frame(
         ]
     if "pickup_id" in table:
         fields["pairs"] = _read_pairs(table)
+    fields["skills"] = _read_skills(table.get("skills", ()))  # of which vehicles make something
     for field in ONE_VALUE:
         if field in table:
             value = _only_value(field, table[field])
@@ -191,6 +193,16 @@ def _read_pairs(table: Mapping[str, list[Any]]) -> list[tuple[NodeNumber, NodeNu
             raise ProblemError("pickup_id", "an id", show(entry), node=node)
         pairs.append((NodeNumber(node_of[entry]), NodeNumber(node)))
     return pairs
+
+
+def _read_skills(entries: Sequence[Any]) -> list[Skills]:
+    skills = []
+    for node, entry in enumerate(entries):
+        try:
+            skills.append(skills_of(entry))
+        except ProblemError as error:
+            raise error.at("skills", node) from None
+    return skills
 
 
 def _only_value(field: str, entries: list[Any]) -> Any:

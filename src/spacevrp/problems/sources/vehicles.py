@@ -19,6 +19,7 @@ from spacevrp.problems.sources.columns import (
     warn_of_columns,
     written_id,
 )
+from spacevrp.problems.sources.skills import skills_of
 
 # What a column may be called, in lower case and with _ for spaces; the first name is the field's.
 _OTHER_NAMES = {
@@ -37,7 +38,7 @@ _OTHER_NAMES = {
 _NO_COLUMNS = ("window", "breaks", "service", "pinned", "on_board")
 VEHICLE_COLUMNS = {
     field: (field, *_OTHER_NAMES.get(field, ()))
-    for field in (*KIND_OF, "open", "close", "break", "break_open", "break_close")
+    for field in (*KIND_OF, "skills", "open", "close", "break", "break_open", "break_close")
     if field not in _NO_COLUMNS
 }
 
@@ -56,7 +57,8 @@ def vehicles_from_table(frame: Any) -> list[dict[str, Any]]:
     """The fields of a Vehicle for each row; an empty cell says nothing.
 
     Lists of nodes are texts with blanks or semicolons between their ids. Columns such as
-    ``capacity_kg`` are kinds of load, in the order in which they stand.
+    ``capacity_kg`` are kinds of load, in the order in which they stand. ``skills`` are for
+    :func:`~spacevrp.problems.sources.skills.without_unskilled`.
     """
     held = read_columns(frame)
     chosen: dict[str, list[str]] = {}
@@ -101,8 +103,9 @@ def _vehicle(cells: Mapping[str, list[Any]]) -> dict[str, Any]:
     if len(cells.get("capacity", ())) > 1:
         told["capacity"] = [math.inf if one is None else one for one in cells["capacity"]]
     for field in told:
-        if KIND_OF[field] in _CONVERTERS:
-            told[field] = _CONVERTERS[KIND_OF[field]](told[field])
+        kind = KIND_OF.get(field, field)
+        if kind in _CONVERTERS:
+            told[field] = _CONVERTERS[kind](told[field])
     if "open" in row or "close" in row:
         told["window"] = (row.get("open"), row.get("close"))
     pause = {name: row[name] for name in ("break", "break_open", "break_close") if name in row}
@@ -145,5 +148,6 @@ def _flag(value: Any) -> Any:
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    **{"text": _text, "whole": _whole, "node": _node, "nodes": _list, "flag": _flag}
+    **{"text": _text, "whole": _whole, "node": _node, "nodes": _list, "flag": _flag},
+    "skills": skills_of,
 }

@@ -44,7 +44,7 @@ function routes(plan) {
         type: "button", class: "plain", id: `route-${route.number}`, "aria-pressed": String(state.selected === route.number),
         onclick: () => change({ selected: state.selected === route.number ? null : route.number }),
       }, h("span", { class: "swatch", "aria-hidden": "true" }), h("strong", {}, name),
-      h("span", { class: "muted" }, strings.routeAbout(visits, show(route.peak_load), show(route.cost + (route.fixed_cost ?? 0))))));
+      h("span", { class: "muted" }, strings.routeAbout(visits, show(route.peak_load), show(route.total_cost ?? route.cost)))));
   });
   return h("div", { class: "card" }, h("h2", {}, strings.routes),
     h("div", { class: "row" },
