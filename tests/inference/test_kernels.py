@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacevrp.inference import threads
-from spacevrp.inference.threads import blas_threads
+from spacevrp.inference.threads import one_blas_thread
 from spacevrp.native import network
 
 Array = np.ndarray[Any, Any]
@@ -177,14 +177,13 @@ def test_the_number_of_threads_is_set_and_given_back() -> None:
     try:
         tell(2)
         at_start = ask()  # a library built for one thread stays at one
-        with blas_threads(1):
+        with one_blas_thread():
             assert ask() == 1
-            with blas_threads(2):  # that of the first holds
+            with one_blas_thread():
                 assert ask() == 1
+            assert ask() == 1  # until the last one is done
         assert ask() == at_start
-        with blas_threads(None):
-            assert ask() == at_start
-        with pytest.raises(KeyError), blas_threads(1):
+        with pytest.raises(KeyError), one_blas_thread():
             raise KeyError
         assert ask() == at_start
     finally:
@@ -193,5 +192,5 @@ def test_the_number_of_threads_is_set_and_given_back() -> None:
 
 def test_a_blas_without_such_functions_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "_functions", lambda: None)
-    with blas_threads(1):
+    with one_blas_thread():
         assert float(np.ones(2) @ np.ones(2)) == 2.0

@@ -22,7 +22,7 @@ from spacevrp.inference.heads import Heads
 from spacevrp.inference.network import Layer, Network
 from spacevrp.inference.settings import Settings
 from spacevrp.inference.tables import Tables, check_seeds, make_tables
-from spacevrp.inference.threads import blas_threads
+from spacevrp.inference.threads import one_blas_thread
 from spacevrp.inference.weights import BRANCHES
 from spacevrp.native import NETWORK_MISSING
 from spacevrp.native import network as kernels
@@ -59,7 +59,7 @@ def encode(
     zscore
         Whether tables hold the N x N normalised distances, which follow from their scale, too.
     settings
-        Of these the threads of the BLAS, and the deadline, which is looked at before every layer.
+        Of these the deadline, which is looked at before every layer.
     """
     if kernels is None:
         raise SpacevrpError(NETWORK_MISSING)
@@ -68,7 +68,7 @@ def encode(
         count = len(heads.numbers)
         raise ValueError(f"expected seeds of {count} augmentations, one for every policy head")
     settings = settings or Settings()
-    with blas_threads(settings.threads):
+    with one_blas_thread():
         embedded = _embeddings(network, instances, seeds, settings.look)
         return [make_tables(network, *one, heads, zscore=zscore) for one in embedded]
 

@@ -1,8 +1,9 @@
-"""How many threads numpy's BLAS uses for our own work; the caller's setting stays as it is.
+"""One thread of numpy's BLAS for our own work; the caller's setting stays as it is.
 
-The products of the network are small: more threads than one mostly wait for each other, the more so
-where other programs are running. OpenBLAS, which numpy's own packages come with, can be told so at
-run time. Another BLAS is left as it is set.
+The products of the network are small: more threads than one mostly wait for each other. Two of them
+gain a sixth at best on two idle cores, and take ten times as long where another program has one of
+the cores. OpenBLAS, which numpy's own packages come with, can be told so at run time. Another BLAS
+is left as it is set.
 """
 
 from __future__ import annotations
@@ -66,14 +67,13 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def blas_threads(number: int | None) -> Iterator[None]:
-    """Let numpy's BLAS use so many threads; None for as many as it is set to.
+def one_blas_thread() -> Iterator[None]:
+    """Let numpy's BLAS use one thread; the caller's own setting is there again when all are done.
 
-    The number is one for the whole process: where several Python threads work at a time, that of
-    the first one holds. The caller's own setting is there again when the last one is done.
+    The number is one for the whole process, whichever Python thread sets it.
     """
-    functions = None if number is None else _functions()
-    if functions is None or number is None:
+    functions = _functions()
+    if functions is None:
         yield
         return
     ask, tell = functions
@@ -81,13 +81,13 @@ def blas_threads(number: int | None) -> Iterator[None]:
     with callers.lock:
         if not callers.inside:
             callers.before = ask()
-            if callers.before != number:
-                tell(number)
+            if callers.before != 1:
+                tell(1)
         callers.inside += 1
     try:
         yield
     finally:
         with callers.lock:
             callers.inside -= 1
-            if not callers.inside and callers.before != number:
+            if not callers.inside and callers.before != 1:
                 tell(callers.before)
