@@ -143,7 +143,7 @@ def _unique(names: Iterable[str]) -> list[str]:
 
 
 def _shown(gap: float | None) -> str:
-    return MISSING if gap is None else f"{gap:.2f}%"
+    return MISSING if gap is None else f"{round(gap, 2) + 0.0:.2f}%"  # no negative zero
 
 
 def _oracle(problem: str) -> str:
