@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spacevrp.bench import gap_table, paper, references
+from spacevrp.bench import gap_table, paper, records, references
 from spacevrp.bench.gap_table import AVERAGE, GapRow
 from spacevrp.bench.references import Reference
 from spacevrp.bench.runner import Outcome, SolvedRow, label_models
@@ -131,9 +131,12 @@ def test_the_whole_command_and_again(tiny_weights, tmp_path, capsys, monkeypatch
     text = (tmp_path / "unseen.md").read_text()
     assert "Asymmetric instances were solved with 2 augmentations; the paper's 128." in text
 
-    # Other settings are other outcomes.
+    # Other settings are other outcomes, and so is other code.
     with pytest.raises(TypeError):
         main([*command, "--seed", "2"])
+    monkeypatch.setattr(records, "code_digest", lambda: "another")
+    with pytest.raises(TypeError):
+        main(command)
 
 
 def test_an_interrupted_table_goes_on(tiny_weights, tmp_path, monkeypatch):

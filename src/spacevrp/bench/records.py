@@ -11,6 +11,7 @@ import platform
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,16 @@ def new_record(
     }
 
 
+@cache
+def code_digest() -> str:
+    """Of the package as it is now: an outcome of other code is another one."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parents[1].rglob("*")):
+        if path.suffix in (".py", ".so", ".pyd"):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
 def settings_key(
     record: Mapping[str, Any], weights: Mapping[str, Any], **set_and_augmentations: Any
 ) -> dict[str, Any]:
@@ -103,7 +114,7 @@ def settings_key(
     return {
         **({"engine": "native"} if native else {}),
         "weights": weights["tensors_sha256"],
-        "version": record["versions"]["spacevrp"],
+        "version": f"{record['versions']['spacevrp']}+{code_digest()}",
         "protocol": record["protocol"],
         "policy_heads": record["policy_heads"],
         "device": machine.get("gpu", f"{machine['processor']}, {machine['threads']} threads"),
