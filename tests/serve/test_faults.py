@@ -6,8 +6,11 @@ import json
 import signal
 import socket
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -438,3 +441,14 @@ def test_large_bodies_and_problems_at_once_are_refused(
     assert "large problems" in refused.json()["detail"]
     server.http.delete(f"/v1/jobs/{running}")
     assert server.ended(waiting)["cost"] == LOOP
+
+
+@pytest.mark.slow
+def test_an_address_is_told_when_it_answers(process: Callable[..., Any], tmp_path: Path) -> None:
+    first = process("--data", str(tmp_path))
+    assert f"spacevrp: http://127.0.0.1:{first.port}/ (jobs in {tmp_path})" in first.stderr()
+    command = [sys.executable, "-m", "spacevrp", "serve", "--port", "0", "--data", str(tmp_path)]
+    second = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert second.returncode == 2
+    assert "another server is using this folder" in second.stderr
+    assert "http://" not in second.stderr

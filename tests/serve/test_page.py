@@ -424,6 +424,35 @@ def test_another_problem_is_opened_while_one_is_solved(
 
 
 @pytest.mark.slow
+def test_a_stop_moved_while_a_job_runs_is_moved_in_the_next_start(
+    server: Any, browse: Callable[[str], Any]
+) -> None:
+    page = browse(server.url)
+    upload(page, "stops.csv", CSV)
+    page.wait_for_selector("#stops-table")
+    routes = solve(page, server)["plan"]["routes"]
+    page.click("#route-1")  # a wish, so that each route has a vehicle of its own
+    choose_change(page, ids_of(routes[0])[1], "Keep the route up to here")
+    page.fill("#time", "600")
+    page.click("#solve")
+    page.wait_for_selector("#run-state[data-state=running]")
+    page.click("#route-2")
+    moved = ids_of(routes[1])[1]
+    choose_change(page, moved, f"Move to {page.inner_text('#route-1 strong')}")
+    page.wait_for_selector(f"#wishes li:has-text('{moved} only with')")
+    vehicle = page.inner_text("#route-1 strong").partition(" · ")[2]
+    page.click("#stop")
+    page.wait_for_selector("#run-state[data-state=edited]")
+    sent: list[Any] = []
+    page.on("request", lambda request: sent.append(request) if request.post_data else None)
+    solve(page, server)
+    body = sent[0].post_data_json
+    number = next(n for n, one in enumerate(body["problem"]["vehicles"]) if one["name"] == vehicle)
+    mine = body["start"]["routes"][body["start"]["vehicles"].index(number)]
+    assert body["problem"]["ids"].index(moved) in mine
+
+
+@pytest.mark.slow
 def test_the_page_goes_on_when_its_server_is_back(
     process: Callable[..., Any], browse: Callable[[str], Any], tmp_path: Path
 ) -> None:

@@ -128,5 +128,5 @@ def run(args: argparse.Namespace) -> int:
     kept = f"jobs in {args.data}" if args.data else "jobs in memory only (see --data)"
     listening = listen(settings)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    print(f"spacevrp: http://{host}:{listening.getsockname()[1]}/ ({kept})", file=sys.stderr)
-    return serve(settings, listening)
+    address = f"http://{host}:{listening.getsockname()[1]}/"
+    return serve(settings, listening, f"spacevrp: {address} ({kept})")

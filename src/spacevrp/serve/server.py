@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import sys
 import threading
 from typing import Any
 
@@ -93,11 +94,18 @@ def config_of(service: Service, **more: Any) -> uvicorn.Config:
 
 
 class Server(uvicorn.Server):
-    """Sends clients that wait for jobs away when it ends, and so need not wait for them."""
+    """Says when it is ready; when it ends, sends clients away that wait for jobs."""
 
-    def __init__(self, service: Service, **more: Any) -> None:
+    def __init__(self, service: Service, ready: str = "", **more: Any) -> None:
         super().__init__(config_of(service, **more))
         self._service = service
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin."""
+        await super().startup(sockets)
+        if self.started and self._ready:
+            print(self._ready, file=sys.stderr, flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End."""
@@ -105,12 +113,15 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(settings: Settings, listening: socket.socket) -> int:
-    """Serve until interrupted or terminated; jobs that are not finished stay in the store."""
+def serve(settings: Settings, listening: socket.socket, ready: str = "") -> int:
+    """Serve until interrupted or terminated; jobs that are not finished stay in the store.
+
+    ``ready`` is printed when requests are answered.
+    """
     service = Service(settings)
     if threading.current_thread() is threading.main_thread():
         # Ray leaves a handler of its own, with an exit code that says something else.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    server = Server(service)
+    server = Server(service, ready)
     server.run(sockets=[listening])
     return 0 if server.started else 2

@@ -27,6 +27,7 @@ function start(problem, withPlan) {
 export async function solve(time, withPlan, onBreak) {
   const problem = structuredClone(state.problem);
   const request = { problem: toDocument(problem), time, start: start(problem, withPlan) };
+  const sent = state.moves; // those made from now on are for the next call
   const run = { state: "queued", points: [], seconds: 0 };
   const mine = { problem: state.problem, run, abort: new AbortController() };
   running = mine;
@@ -36,7 +37,7 @@ export async function solve(time, withPlan, onBreak) {
     mine.id = run.id = job.id;
     if (running !== mine) api.stop(job.id).catch(() => {});
     mine.abort.signal.throwIfAborted();
-    change({ run, edited: false });
+    change({ run, edited: false, moves: state.moves.filter((move) => !sent.includes(move)) });
     timer = setInterval(() => {
       if (running === mine && run.state === "running") change({ run: Object.assign(run, { seconds: run.since + (performance.now() - run.from) / 1000 }) });
     }, TICK);
@@ -102,7 +103,7 @@ async function look(id, problem, { abort }) {
   if (job.plan) {
     const [selected] = same(job.plan, [state.selected]);
     const hidden = new Set(same(job.plan, [...state.hidden]));
-    change({ plan: job.plan, solved: problem, job: id, selected: selected ?? null, hidden, moves: [], notes: [...(job.warnings ?? []), ...(job.notes ?? [])] });
+    change({ plan: job.plan, solved: problem, job: id, selected: selected ?? null, hidden, notes: [...(job.warnings ?? []), ...(job.notes ?? [])] });
   }
   return job;
 }
