@@ -65,6 +65,13 @@ def test_the_callers_rounding_and_variant_come_first(tmp_path: Path) -> None:
     assert (problem.variant, problem.open_routes, problem.max_routes) == ("OCVRPTW", True, 4)
 
 
+def test_a_weight_of_the_cost_alone_is_kept(tmp_path: Path) -> None:
+    points = [[0.0, 0.0], [3.0, 4.0]]
+    problem = Problem.from_coordinates(points, objective={"weights": {"cost": 0.5}})
+    write(tmp_path / "half.json", problem)
+    assert read(tmp_path / "half.json").objective.weights == (("cost", 0.5),)
+
+
 # ------------------------------------------------------------------------- random problems survive
 
 

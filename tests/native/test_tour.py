@@ -36,7 +36,7 @@ def least_length(distances: Matrix, start: int, end: int | None) -> float:
     )
 
 
-def tour_length(problem: Problem, seed: int, iterations: int = 400) -> float:
+def tour_length(problem: Problem, seed: int, iterations: int = 2000) -> float:
     native = native_model(problem)
     begin = native.model.construct("insertion", seed)
     found = native.model.search(*begin, seed=seed, iterations=iterations, tuning=CHECK)

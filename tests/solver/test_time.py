@@ -294,7 +294,7 @@ def test_a_small_problem_of_which_one_is_left_out_has_no_note(
     solver_of: Any, fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search has all the time of a small problem: no time was too short for the network."""
-    monkeypatch.setattr(solver, "is_small", lambda problem, seconds: True)
+    monkeypatch.setattr(solver, "needs_no_network", lambda problem, seconds: True)
     problem = Problem.from_coordinates(
         [(0, 0), (3, 0), (0, 4)], demand=[0, 9, 2], capacity=4, allow_unservable=True
     )

@@ -33,6 +33,7 @@ from spacevrp.problems.distances import Distances, Metric, great_circle
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.fleet import KIND_OF, UNSAID, Break, Vehicle
 from spacevrp.problems.keywords import nearest
+from spacevrp.problems.objective import Objective
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import NEUTRAL_FLAGS, flags_of, parse_variant
 
@@ -413,7 +414,7 @@ def _vehicle_document(problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
 def _objective_document(problem: Problem) -> dict[str, Any] | None:
     first, weights = problem.objective.first, problem.objective.weights
     plain = {term: plain_value(weight) for term, weight in weights}
-    return None if problem.objective.is_cost else {"first": list(first), "weights": plain}
+    return None if problem.objective == Objective() else {"first": list(first), "weights": plain}
 
 
 def _clock_document(problem: Problem) -> dict[str, Any]:

@@ -305,7 +305,7 @@ bool Tour::kick(Random &random, double slack) {
     const double before = length_;
     // t1 [part] [part] [part] e: the first and the last change places.
     const int step = doubled_ ? 2 : 1;
-    const int most = std::clamp((cities() / step - 2) / 3, 1, LONGEST_PART);
+    const int most = std::clamp((cities() / step - 1) / 3, 1, LONGEST_PART);
     const auto after = [&](int city, int count) {
         const int here = position_[at(city)] + (reversed_ ? -count : count);
         return order_[at((here + cities()) % cities())];
