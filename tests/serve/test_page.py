@@ -161,6 +161,14 @@ def upload(page: Any, name: str, text: str, code: str = "utf-8") -> None:
     page.set_input_files("#file", {"name": name, "mimeType": kind, "buffer": text.encode(code)})
 
 
+def with_stops(browse: Callable[[str], Any], url: str) -> Any:
+    """The page of a server, with the stops in it."""
+    page = browse(url)
+    upload(page, "stops.csv", CSV)
+    page.wait_for_selector("#stops-table")
+    return page
+
+
 def drop(page: Any, name: str, text: str) -> None:
     """Drop a file onto the page."""
     script = """([name, text]) => {
@@ -200,9 +208,7 @@ def choose_change(page: Any, stop: str, label: str) -> None:
 def test_a_planner_uploads_solves_filters_pins_moves_and_downloads(
     server: Any, browse: Callable[[str], Any]
 ) -> None:
-    page = browse(server.url)
-    upload(page, "stops.csv", CSV)
-    page.wait_for_selector("#stops-table")
+    page = with_stops(browse, server.url)
     assert page.locator("#stops-table tbody tr").count() == 9
     assert page.locator("#map path.stop").count() == 8
     first = solve(page, server)
@@ -402,9 +408,7 @@ def test_the_change_that_serves_a_stop_is_made(server: Any, browse: Callable[[st
 def test_another_problem_is_opened_while_one_is_solved(
     server: Any, browse: Callable[[str], Any]
 ) -> None:
-    page = browse(server.url)
-    upload(page, "stops.csv", CSV)
-    page.wait_for_selector("#stops-table")
+    page = with_stops(browse, server.url)
     page.fill("#time", "600")
     page.dblclick("#solve")  # one job
     page.wait_for_selector("#map path.route", state="attached")
@@ -427,9 +431,7 @@ def test_another_problem_is_opened_while_one_is_solved(
 def test_a_stop_moved_while_a_job_runs_is_moved_in_the_next_start(
     server: Any, browse: Callable[[str], Any]
 ) -> None:
-    page = browse(server.url)
-    upload(page, "stops.csv", CSV)
-    page.wait_for_selector("#stops-table")
+    page = with_stops(browse, server.url)
     routes = solve(page, server)["plan"]["routes"]
     page.click("#route-1")  # a wish, so that each route has a vehicle of its own
     choose_change(page, ids_of(routes[0])[1], "Keep the route up to here")
@@ -457,9 +459,7 @@ def test_the_page_goes_on_when_its_server_is_back(
     process: Callable[..., Any], browse: Callable[[str], Any], tmp_path: Path
 ) -> None:
     server = process("--data", str(tmp_path), "--max-time", "1h")
-    page = browse(f"http://127.0.0.1:{server.port}")
-    upload(page, "stops.csv", CSV)
-    page.wait_for_selector("#stops-table")
+    page = with_stops(browse, f"http://127.0.0.1:{server.port}")
     page.fill("#time", "3000")
     page.click("#solve")
     page.wait_for_selector("#map path.route", state="attached")

@@ -19,6 +19,11 @@ constexpr double MAKES_ROOM = 0.4;
 // Share of ruins that take out all who must be on one route, and of members of a group that an
 // insertion overlooks.
 constexpr double WHOLE_SETS = 0.7, OVERLOOKED = 0.05;
+// How much dearer it becomes with each iteration to leave a customer out, as a share of the price:
+// by so much divided by the number of customers, within bounds. When one is so many times the price
+// it began with, all rises are halved: what matters is who was left out of late, and rises without
+// bounds would outweigh all costs.
+constexpr double DEARER = 0.04, LEAST_DEARER = 0.0002, MOST_DEARER = 0.001, DEAREST = 1.5;
 
 } // namespace
 
@@ -464,6 +469,25 @@ void Search::retype() {
         if (best >= 0)
             plan.assign(number, best, turned_.data(), static_cast<int>(turned_.size()));
     }
+}
+
+// Those who are left out again and again become dearer, so that others make room.
+void Search::raise_prices(double customers) {
+    const double dearer = std::clamp(DEARER / customers, LEAST_DEARER, MOST_DEARER) * price_.back();
+    bool dearest = false;
+    const auto raise = [&](Node head) {
+        price_[at(head)] += dearer;
+        dearest = dearest || price_[at(head)] > DEAREST * first_price_[at(head)];
+    };
+    for (const Node head : plan.bank)
+        if (model_.compulsory[at(head)])
+            raise(head);
+    for (std::size_t i = 0; i < plan.chosen.size(); ++i)
+        if (plan.chosen[i] == Plan::UNSERVED)
+            raise(model_.relations.groups[i].nodes.front());
+    if (dearest)
+        for (std::size_t i = 0; i < price_.size(); ++i)
+            price_[i] = 0.5 * (price_[i] + first_price_[i]);
 }
 
 } // namespace spacevrp

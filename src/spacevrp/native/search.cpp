@@ -28,13 +28,8 @@ constexpr double OFTEN_BLINKS = 0.3, MANY_BLINKS = 0.4;
 constexpr std::int64_t KICK = 5;
 // Where fewest routes come first: share of the time to look for plans with one less, and how hot.
 constexpr double DROPPING = 0.4, DROPPING_HEAT = 0.5;
-// How much dearer it becomes with each iteration to leave a customer out, as a share of the price:
-// by so much divided by the number of customers, within bounds. When one is so many times the price
-// it began with, all rises are halved: what matters is who was left out of late, and rises without
-// bounds would outweigh all costs. And the share of the time after which cost alone decides among
-// plans that leave out as few.
-constexpr double DEARER = 0.04, LEAST_DEARER = 0.0002, MOST_DEARER = 0.001, DEAREST = 1.5,
-                 SETTLED = 0.8;
+// The share of the time after which cost alone decides among plans that leave out as few.
+constexpr double SETTLED = 0.8;
 
 // The rougher the landscape, the hotter: where rules forbid most moves, the way to a better plan
 // leads over worse ones. Measured; see records/.
@@ -261,25 +256,6 @@ Routes Search::best_routes() const {
             result.types.push_back(best_type_[number]);
         }
     return result;
-}
-
-// Those who are left out again and again become dearer, so that others make room.
-void Search::raise_prices(double customers) {
-    const double dearer = std::clamp(DEARER / customers, LEAST_DEARER, MOST_DEARER) * price_.back();
-    bool dearest = false;
-    const auto raise = [&](Node head) {
-        price_[at(head)] += dearer;
-        dearest = dearest || price_[at(head)] > DEAREST * first_price_[at(head)];
-    };
-    for (const Node head : plan.bank)
-        if (model_.compulsory[at(head)])
-            raise(head);
-    for (std::size_t i = 0; i < plan.chosen.size(); ++i)
-        if (plan.chosen[i] == Plan::UNSERVED)
-            raise(model_.relations.groups[i].nodes.front());
-    if (dearest)
-        for (std::size_t i = 0; i < price_.size(); ++i)
-            price_[i] = 0.5 * (price_[i] + first_price_[i]);
 }
 
 // ------------------------------------------------------------------------------- the whole
