@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,31 @@ def test_the_record_of_training_steps(tmp_path: Path, capsys: pytest.CaptureFixt
     assert slow["batch"] == 12
     assert slow["ratio"] == pytest.approx(slow["step_ms"] / found["rows"][0]["step_ms"], abs=0.01)
     assert "autograd through the rollout, batch 12" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_steps_of_a_recipe_and_its_weights(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is timed is the run that a file describes, on from weights; rows are kept at once."""
+    file, record = tmp_path / "run.toml", tmp_path / "record.json"
+    file.write_text('variants = ["CVRP", "OP"]\nsize = 5\nsure = 0.98\nmax_moves = 9\n')
+    words = ["bench", "train-step", "--config", str(file), "--weights", "space-100-v11"]
+    words += ["--batch", "4", "--repeats", "1", "--device", "cpu", "-o", str(record)]
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spacevrp.bench.train_step._eager", interrupted)
+    with suppress(KeyboardInterrupt):
+        main(words)
+    found = json.loads(record.read_text())
+    config = found["config"]
+    assert (config["sure"], config["max_moves"], config["size"]) == (0.98, 9, 5)
+    assert found["weights"] == "space-100-v11"
+    assert config["model"]["signals"] == 4  # of the weights
+    assert [row["batch"] for row in found["rows"]] == [4]
+    assert "space-100-v11" in capsys.readouterr().out
 
 
 def test_requests_can_be_served() -> None:

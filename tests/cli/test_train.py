@@ -13,13 +13,13 @@ import torch
 
 import spacevrp
 from spacevrp.cli.main import main
-from spacevrp.cli.train import build_config
 from spacevrp.model import ModelConfig
 from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import checkpoint
 from spacevrp.train.config import PRESETS
 from spacevrp.train.loop import Outcome, _Loop
+from spacevrp.train.state import build_config
 
 TINY = """
 size = 4

@@ -27,7 +27,7 @@ from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.naive import naive_accumulate
 from spacevrp.train.parallel import choose_device
-from spacevrp.train.state import TrainState
+from spacevrp.train.state import TrainState, build_config, network_and_weights
 from spacevrp.train.step import TrainStep
 from spacevrp.train.versions import device_name, versions
 from spacevrp.train.work import CapturedWork, EagerWork, Shards
@@ -37,6 +37,7 @@ PARTS = ("draw", "encoder_forward", "rollout", "replay", "encoder_backward", "up
 _WARM_UP = 3
 _GIB = 2**30
 Piece = Callable[[], None]
+Weights = dict[str, torch.Tensor]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,10 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             **one,
             "metavar": "INSTANCES",
             "action": "append",
-            "help": "instances of a step; may be repeated; default: 128 and 512",
+            "help": "instances of a step; may be repeated; default: 128 and 1024",
         },
-        size={**one, "default": 100},
-        layers={**one, "default": 12, "help": "of the encoder"},
+        config={
+            "metavar": "FILE.toml",
+            "type": Path,
+            "help": "the run whose steps are timed, as of 'spacevrp train'; default: its preset",
+        },
+        weights={"help": "time steps on from these; default: random weights"},
+        size={**one, "help": "customers; default: the run's"},
+        layers={**one, "help": "of the encoder; default: the run's"},
         repeats={"default": 50, "help": "steps timed"},
         device="auto",
     )
@@ -62,38 +69,59 @@ def run(args: argparse.Namespace) -> int:
     """Measure, print and record."""
     if args.output is not None:
         check_target(args.output)
-    batches = args.batch or [128, 512]
+    batches = args.batch or [128, 1024]
     device = choose_device(args.device)
     if device.type == "cuda":
         torch.cuda.init()  # its memory statistics cannot be reset before
-    base = TrainConfig(size=args.size)
-    base = replace(base, model=replace(base.model, layers=args.layers))
+    network, weights = None, None
+    if args.weights is not None:
+        network, weights = network_and_weights(args.weights)
+    base = build_config(None, args.config, [], network)
+    base = replace(base, size=args.size or base.size)
+    if args.layers is not None:
+        base = replace(base, model=replace(base.model, layers=args.layers))
     if device.type == "cpu":
         base = replace(base, precision="float32")
-    rows = [_row(replace(base, batch=batch), device, args.repeats) for batch in batches]
+    rows: list[dict[str, Any]] = []
     record: dict[str, Any] = {
         "benchmark": "train-step",
         "device": device_name(device),
         "versions": versions(),
+        "weights": args.weights or "random",
+        "config": base.to_dict(),
         "size": base.size,
         "trajectories": base.starts,
-        "layers": args.layers,
-        "problems": list(base.variants),
-        "precision": base.precision,
-        "optimizer": base.optimizer,
+        "layers": base.model.layers,
         "repeats": args.repeats,
         "rows": rows,
     }
+
+    def tell(lines: list[str]) -> None:
+        """Print and record what there is: the next part takes minutes."""
+        print(*lines, sep="\n", flush=True)
+        if args.output is not None:
+            write_whole(args.output, json.dumps(record, indent=1).encode() + b"\n")
+
+    tell(_heading(record))
+    for batch in batches:
+        rows.append(_row(replace(base, batch=batch), device, args.repeats, weights))
+        tell([_line(rows[-1])])
+    compared = replace(base, batch=batches[0])
     if device.type == "cuda":
-        compared = replace(base, batch=batches[0])
-        record["agreement"] = {
-            "random weights": measure_agreement(compared, device),
-            DEFAULT_WEIGHTS: measure_agreement(compared, device, load_weights()[0]),
-        }
-    record["eager_autograd"] = _eager(replace(base, batch=batches[0]), device, rows[0])
-    print(_table(record), end="")
-    if args.output is not None:
-        write_whole(args.output, json.dumps(record, indent=1).encode() + b"\n")
+        trained = args.weights or DEFAULT_WEIGHTS
+        record["agreement"] = {}
+        for name, model in (("random weights", None), (trained, load_weights(trained)[0])):
+            found = measure_agreement(compared, device, model)
+            record["agreement"][name] = found
+            tell([_agreement(name, found)])
+    slow = _eager(compared, device, rows[0], weights)
+    record["eager_autograd"] = slow
+    tell(
+        [
+            f"autograd through the rollout, batch {slow['batch']}: {slow['step_ms']:.1f} ms, "
+            f"{slow['ratio']:.1f} times as long"
+        ]
+    )
     return 0
 
 
@@ -130,11 +158,11 @@ def _peak(device: torch.device) -> float | None:
     return round(torch.cuda.max_memory_allocated(device) / _GIB, 3) if on_gpu else None
 
 
-def _new_step(config: TrainConfig, device: torch.device) -> TrainStep:
+def _new_step(config: TrainConfig, device: torch.device, weights: Weights | None) -> TrainStep:
     if device.type == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(device)
-    state = TrainState(config, device)
+    state = TrainState(config, device, weights)
     on_gpu = device.type == "cuda"
     encode = torch.compile(state.model, dynamic=False) if on_gpu else None
     return TrainStep(state.model, state.optimizer, state.average, config, encode, on_gpu)
@@ -143,9 +171,11 @@ def _new_step(config: TrainConfig, device: torch.device) -> TrainStep:
 # -------------------------------------------------------------------------------------------- step
 
 
-def _row(config: TrainConfig, device: torch.device, repeats: int) -> dict[str, Any]:
+def _row(
+    config: TrainConfig, device: torch.device, repeats: int, weights: Weights | None
+) -> dict[str, Any]:
     """One line of the record."""
-    step, shards = _new_step(config, device), Shards(config, device)
+    step, shards = _new_step(config, device, weights), Shards(config, device)
     captured = device.type == "cuda"
     begun = time.perf_counter()
     whole = _whole_step(CapturedWork(step, shards) if captured else EagerWork(step, shards))
@@ -225,9 +255,11 @@ def _captured_pieces(step: TrainStep, shards: Shards) -> list[Piece]:
 # ------------------------------------------------------------------------------------ the slow way
 
 
-def _eager(config: TrainConfig, device: torch.device, row: dict[str, Any]) -> dict[str, Any]:
+def _eager(
+    config: TrainConfig, device: torch.device, row: dict[str, Any], weights: Weights | None
+) -> dict[str, Any]:
     """The same step by automatic differentiation through the rollout, launched from Python."""
-    step, shards = _new_step(config, device), Shards(config, device)
+    step, shards = _new_step(config, device, weights), Shards(config, device)
 
     def whole() -> None:
         batch = shards.samplers[0].draw(None)
@@ -249,25 +281,26 @@ def _eager(config: TrainConfig, device: torch.device, row: dict[str, Any]) -> di
 # ------------------------------------------------------------------------------------------- words
 
 
-def _table(record: dict[str, Any]) -> str:
-    lines = [f"{record['device']}, n = {record['size']}, {record['layers']} layers"]
-    lines.append("batch  step ms  instances/s  peak GiB  " + "  ".join(PARTS))
-    for row in record["rows"]:
-        peak = row["peak_memory_gib"]
-        parts = "  ".join(f"{row['breakdown'][part]:>{len(part)}.2f}" for part in PARTS)
-        lines.append(
-            f"{row['batch']:>5}  {row['step_ms']:>7.2f}  {row['instances_per_second']:>11.0f}  "
-            f"{'-' if peak is None else f'{peak:.2f}':>8}  {parts}"
-        )
-    slow = record["eager_autograd"]
-    lines.append(
-        f"autograd through the rollout, batch {slow['batch']}: {slow['step_ms']:.1f} ms, "
-        f"{slow['ratio']:.1f} times as long"
+def _heading(record: dict[str, Any]) -> list[str]:
+    network = f"{record['layers']} layers, weights: {record['weights']}"
+    return [
+        f"{record['device']}, n = {record['size']}, {network}",
+        "batch  step ms  instances/s  peak GiB  " + "  ".join(PARTS),
+    ]
+
+
+def _line(row: dict[str, Any]) -> str:
+    peak = row["peak_memory_gib"]
+    parts = "  ".join(f"{row['breakdown'][part]:>{len(part)}.2f}" for part in PARTS)
+    return (
+        f"{row['batch']:>5}  {row['step_ms']:>7.2f}  {row['instances_per_second']:>11.0f}  "
+        f"{'-' if peak is None else f'{peak:.2f}':>8}  {parts}"
     )
-    for weights, found in record.get("agreement", {}).items():
-        lines.append(
-            f"kernels, {weights}: {found['equal_greedy_choices']:.4%} of greedy choices equal, "
-            f"mean cost {found['mean_cost_kernel']:.5f} against {found['mean_cost_twin']:.5f}, "
-            f"gradient off by {found['gradient_error']:.2%}"
-        )
-    return "\n".join(lines) + "\n"
+
+
+def _agreement(weights: str, found: dict[str, Any]) -> str:
+    return (
+        f"kernels, {weights}: {found['equal_greedy_choices']:.4%} of greedy choices equal, "
+        f"mean cost {found['mean_cost_kernel']:.5f} against {found['mean_cost_twin']:.5f}, "
+        f"gradient off by {found['gradient_error']:.2%}"
+    )

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spacevrp.arguments import parse_duration
 from spacevrp.problems.errors import SpacevrpError
 
 if TYPE_CHECKING:
-    from spacevrp.model import ModelConfig
     from spacevrp.train import TrainConfig
     from spacevrp.train.loop import Outcome
 
@@ -101,10 +99,11 @@ def run(args: argparse.Namespace) -> int:
         raise SpacevrpError("--fit: expected a --budget to fit the run to, received none")
     # Imported here, so that help stays instant.
     from spacevrp.train.loop import train
+    from spacevrp.train.state import build_config, network_and_weights
 
     network, weights = None, None
     if args.weights is not None:
-        network, weights = _load(args.weights)
+        network, weights = network_and_weights(args.weights)
     if args.resume is not None:
         config, folder = _resumed(args)
     else:
@@ -137,53 +136,9 @@ def _ending(outcome: Outcome) -> str:
     return f"{words} {late}" if missed else words
 
 
-def build_config(
-    preset: str | None,
-    file: Path | None,
-    settings: list[str],
-    network: ModelConfig | None = None,
-) -> TrainConfig:
-    """The configuration: the preset, changed by the file, changed by single settings.
-
-    ``network`` is that of weights to start from: keys of the network that neither the file nor a
-    setting names are taken from it, and those that they name must be the same.
-    """
-    from spacevrp.inference.config import GROWS, LEARNED_LATER
-    from spacevrp.train.config import DEFAULT_PRESET, TrainConfig, get_preset
-
-    base = None if preset is None else get_preset(preset)
-    if file is not None:
-        base = TrainConfig.read(file, base, network)
-    else:
-        base = base or get_preset(DEFAULT_PRESET)
-        base = base if network is None else replace(base, model=network)
-    config = base.changed(settings)
-    if network is not None:
-        asked = config.model.to_dict()
-        for key, value in network.to_dict().items():
-            later = LEARNED_LATER.get(key) == value or (key in GROWS and asked[key] > value)
-            if asked[key] != value and not later:
-                raise SpacevrpError(
-                    f"model.{key}: expected {value!r}, that of the weights, received {asked[key]!r}"
-                )
-    return config
-
-
 def _resumed(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
     from spacevrp.train import checkpoint
     from spacevrp.train.state import resumed_config
 
     config = resumed_config(args.resume, args.settings)
     return config, args.output or checkpoint.find(args.resume).parent
-
-
-def _load(source: str) -> tuple[ModelConfig, dict[str, Any]]:
-    """The network of weights, and the weights."""
-    from spacevrp.model.weights import load_weights
-    from spacevrp.train.state import stored_weights
-
-    if Path(source).is_dir():
-        stored, tensors = stored_weights(Path(source))
-        return stored.model, tensors
-    model, _ = load_weights(source)
-    return model.config, dict(model.state_dict())

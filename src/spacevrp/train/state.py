@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from spacevrp.model import SpaceModel
+from spacevrp.inference.config import GROWS, LEARNED_LATER
+from spacevrp.model import ModelConfig, SpaceModel
+from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import checkpoint
-from spacevrp.train.config import TrainConfig
+from spacevrp.train.config import DEFAULT_PRESET, TrainConfig, get_preset
 from spacevrp.train.optim import MuonAdamW, WeightAverage, is_addition
 
 
@@ -98,6 +101,44 @@ class TrainState:
 def _updates(header: dict[str, Any]) -> int:
     """How many updates the moments of a checkpoint have seen."""
     return int(header.get("updates", header["step"]))
+
+
+def build_config(
+    preset: str | None,
+    file: Path | None,
+    settings: list[str],
+    network: ModelConfig | None = None,
+) -> TrainConfig:
+    """The configuration: the preset, changed by the file, changed by single settings.
+
+    ``network`` is that of weights to start from: keys of the network that neither the file nor a
+    setting names are taken from it, and those that they name must be the same.
+    """
+    base = None if preset is None else get_preset(preset)
+    if file is not None:
+        base = TrainConfig.read(file, base, network)
+    else:
+        base = base or get_preset(DEFAULT_PRESET)
+        base = base if network is None else replace(base, model=network)
+    config = base.changed(settings)
+    if network is not None:
+        asked = config.model.to_dict()
+        for key, value in network.to_dict().items():
+            later = LEARNED_LATER.get(key) == value or (key in GROWS and asked[key] > value)
+            if asked[key] != value and not later:
+                raise SpacevrpError(
+                    f"model.{key}: expected {value!r}, that of the weights, received {asked[key]!r}"
+                )
+    return config
+
+
+def network_and_weights(source: str) -> tuple[ModelConfig, dict[str, Tensor]]:
+    """Of bundled weights, a file of them, or a run or one of its checkpoints."""
+    if Path(source).is_dir():
+        stored, tensors = stored_weights(Path(source))
+        return stored.model, tensors
+    model, _ = load_weights(source)
+    return model.config, dict(model.state_dict())
 
 
 def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
