@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 
 FORMAT = "spacevrp-weights"
 VERSION = 1
-# Trained on every problem with at most one depot, and on the twelve of the paper alone.
+# Trained on all 110 variants, and on the twelve problems of the paper alone.
 DEFAULT_WEIGHTS, PAPER_WEIGHTS = "space-110-v2", "space-100-v11"
 BUNDLED = Path(__file__).parents[1] / "bundled"
 TENSORS, CARD = ".safetensors", ".json"

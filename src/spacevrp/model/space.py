@@ -1,8 +1,8 @@
 """The SPACE network: from a batch and its pivots to the tables of the decoder.
 
-Departures from the paper, all in the formulas' favour: distances are z-scored with BFR included, so
-the unit of distance is invisible; the relation branch is computed in closed form; exponentials are
-shifted by their maxima.
+What the paper leaves open and where we depart from it: ``docs/concepts/network.md``. Distances are
+z-scored with BFR included, so the unit of distance is invisible; the relation branch is computed in
+closed form; exponentials are shifted by their maxima.
 """
 
 from __future__ import annotations
