@@ -121,7 +121,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
 )
 def test_names_and_clocks_survive(tmp_path: Path, features: dict[str, Any]) -> None:
     problem = Problem.from_matrix(np.ones((3, 3)), **features)
-    write(tmp_path / "case.json", problem)
+    write(problem, tmp_path / "case.json")
     assert read(tmp_path / "case.json") == problem
 
 
@@ -131,10 +131,10 @@ def test_formats_without_names_say_that_they_leave_them_out(tmp_path: Path) -> N
     )
     for name in ("case.vrp", "case.npz"):
         with pytest.warns(FormatWarning, match="ids left out: the format has no place for them"):
-            write(tmp_path / name, problem)
+            write(problem, tmp_path / name)
     odd = problem.replace(ids=[(1, 2), "b"])
     with pytest.raises(UnsupportedError, match=r"case\.json: ids, node 0: JSON holds texts"):
-        write(tmp_path / "case.json", odd)
+        write(odd, tmp_path / "case.json")
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_vehicles_keep_their_ids_in_our_own_file(tmp_path: Path) -> None:
     for stated in (VROOM, document):
         problem = read(put(tmp_path, stated))
         assert problem.vehicle_ids is not None
-        write(tmp_path / "own.json", problem)
+        write(problem, tmp_path / "own.json")
         again = read(tmp_path / "own.json")
         assert again == problem
         assert again.vehicle_ids == problem.vehicle_ids

@@ -68,7 +68,7 @@ def test_the_callers_rounding_and_variant_come_first(tmp_path: Path) -> None:
 def test_a_weight_of_the_cost_alone_is_kept(tmp_path: Path) -> None:
     points = [[0.0, 0.0], [3.0, 4.0]]
     problem = Problem.from_coordinates(points, objective={"weights": {"cost": 0.5}})
-    write(tmp_path / "half.json", problem)
+    write(problem, tmp_path / "half.json")
     assert read(tmp_path / "half.json").objective.weights == (("cost", 0.5),)
 
 
@@ -98,8 +98,8 @@ def test_every_problem_survives(tmp_path_factory, problem, name, declare):
 
 def test_equal_problems_give_equal_files(tmp_path: Path) -> None:
     problem = read_json(save(tmp_path, DOCUMENT))
-    write(tmp_path / "one.json", problem)
-    write(tmp_path / "two.json", read_json(tmp_path / "one.json"))
+    write(problem, tmp_path / "one.json")
+    write(read_json(tmp_path / "one.json"), tmp_path / "two.json")
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
 
 
@@ -287,7 +287,7 @@ def mixed(**features: Any) -> Problem:
 
 def test_an_instance_comes_back_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "mixed.json"
-    write(path, mixed(name="mixed"))
+    write(mixed(name="mixed"), path)
     again = read(path)
     assert again == mixed()
     assert again.fleet == mixed().fleet
@@ -361,7 +361,7 @@ def test_solutions_name_their_vehicles(tmp_path: Path) -> None:
 
 
 def test_check_asks_for_the_vehicles_of_the_file(tmp_path, capsys):
-    write(tmp_path / "mixed.json", mixed())
+    write(mixed(), tmp_path / "mixed.json")
     routes = [[0, 1, 2, 4], [4, 3, 4]]
     for vehicles, code, part in (
         (["van", 2], 0, "feasible"),
@@ -382,9 +382,9 @@ def test_other_files_have_no_place_for_them(tmp_path: Path, suffix: str) -> None
         PLACES, demand=[0, 4, 5, 5, 1], capacity=10, vehicles=[{}, {}], load_rule="single"
     )
     with pytest.raises(UnsupportedError, match="vehicles"):
-        write(tmp_path / f"batch{suffix}", plain)
+        write(plain, tmp_path / f"batch{suffix}")
     kinds = Problem.from_coordinates(PLACES, demand=[[0, 0]] + [[1, 1]] * 4, capacity=(9, 9))
     with pytest.raises(UnsupportedError, match="kinds of load"):
-        write(tmp_path / f"batch{suffix}", kinds)
+        write(kinds, tmp_path / f"batch{suffix}")
     with pytest.raises(UnsupportedError, match="as many of a type as are needed"):
         Solution.judged(plain, [[0, 1, 2, 0], [0, 3, 4, 0]]).save(tmp_path / "plan.sol")

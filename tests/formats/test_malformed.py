@@ -256,8 +256,8 @@ def samples(folder: Path) -> dict[str, bytes]:
         service=[0, 1, 1, 1],
     )
     for name in ("case.json", "case.vrp", "case.npz"):
-        write(folder / name, problem)
-    write(folder / "case.atsp", Problem.from_matrix([[0, 1, 2], [3, 0, 4], [5, 6, 0]], depots=()))
+        write(problem, folder / name)
+    write(Problem.from_matrix([[0, 1, 2], [3, 0, 4], [5, 6, 0]], depots=()), folder / "case.atsp")
     names = ("case.json", "case.vrp", "case.npz", "case.atsp")
     return {name: (folder / name).read_bytes() for name in names}
 

@@ -135,7 +135,7 @@ def test_depots_go_first_and_customers_keep_their_order(tmp_path: Path) -> None:
     problem = Problem.from_coordinates(
         points, depots=(3, 1), demand=demand, capacity=9, windows=[[x, 50 + x] for x in range(5)]
     )
-    write(tmp_path / "batch.npz", problem)
+    write(problem, tmp_path / "batch.npz")
     (again,) = read_npz(tmp_path / "batch.npz")
     assert again.depots == (0, 1)
     assert again.distances.coordinates[:, 0].tolist() == [4, 2, 1, 3, 5]
@@ -152,14 +152,14 @@ def test_the_depots_penalty_is_written_as_nothing(tmp_path: Path) -> None:
         min_prize=1,
         max_routes=1,
     )
-    write(tmp_path / "batch.npz", problem)
+    write(problem, tmp_path / "batch.npz")
     assert load_arrays(tmp_path / "batch.npz")["penalty"].tolist() == [[0, 0.5, np.inf]]
 
 
 def test_the_same_instances_give_the_same_bytes(tmp_path: Path) -> None:
     problems = read_npz(save(tmp_path, small_arrays(VARIANTS["CVRPTW"])))
-    write(tmp_path / "one.npz", problems)
-    write(tmp_path / "two.npz", read_npz(tmp_path / "one.npz"))
+    write(problems, tmp_path / "one.npz")
+    write(read_npz(tmp_path / "one.npz"), tmp_path / "two.npz")
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
     with zipfile.ZipFile(tmp_path / "one.npz") as held:
         assert {info.date_time for info in held.infolist()} == {(1980, 1, 1, 0, 0, 0)}
@@ -281,12 +281,12 @@ SQUARE = [[0.0, 0], [0, 1], [1, 0], [1, 1], [2, 2]]
 def test_what_a_batch_cannot_hold_is_refused(tmp_path, words, fields):
     base: dict[str, Any] = {"demand": [0, 1, 1, 1, 1], "capacity": 9}
     with pytest.raises(UnsupportedError, match=words):
-        write(tmp_path / "batch.npz", Problem.from_coordinates(SQUARE, **(base | fields)))
+        write(Problem.from_coordinates(SQUARE, **(base | fields)), tmp_path / "batch.npz")
 
 
 def test_a_batch_holds_one_kind(tmp_path: Path) -> None:
     one = Problem.from_coordinates(SQUARE, depots=())
     with pytest.raises(UnsupportedError, match=r"received \('TSP', 4, 0.* and \('TSP', 5, 0"):
-        write(tmp_path / "batch.npz", [one, Problem.from_coordinates(SQUARE[:4], depots=())])
+        write([one, Problem.from_coordinates(SQUARE[:4], depots=())], tmp_path / "batch.npz")
     with pytest.raises(UnsupportedError, match="at least one instance"):
-        write(tmp_path / "batch.npz", [])
+        write([], tmp_path / "batch.npz")

@@ -55,7 +55,7 @@ def test_the_uniform_batches(path: Path, tmp_path: Path) -> None:
     assert {problem.variant for problem in problems} == {path.stem}
     backhauls = {int((problem.demand < 0).sum()) for problem in problems}
     assert backhauls == ({20} if "B" in path.stem else {0})
-    write(tmp_path / "again.npz", problems)
+    write(problems, tmp_path / "again.npz")
     assert read_npz(tmp_path / "again.npz") == problems
 
 
@@ -73,7 +73,7 @@ def test_every_class_of_pyvrp(path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_text_survives(path: Path, tmp_path: Path) -> None:
     problem = read(path)
     for name in ("again.txt", "again.vrp"):
-        write(tmp_path / name, problem)
+        write(problem, tmp_path / name)
         assert read(tmp_path / name) == problem
 
 

@@ -148,7 +148,7 @@ def test_plans_cost_what_they_should(
     assert verdict.cost == pytest.approx(cost, abs=1e-9)
     assert [violation.code for violation in verdict.violations] == broken
     # Written and read again, instance and plan are what they were.
-    write(tmp_path / "again.vrp", problem)
+    write(problem, tmp_path / "again.vrp")
     again = read(tmp_path / "again.vrp")
     assert again == problem
     write_solution(tmp_path / "again.sol", plan, problem=problem)

@@ -158,7 +158,7 @@ def test_what_is_wrong_with_rows_of_numbers_is_named(
 @pytest.mark.parametrize("suffix", [".txt", ".vrp", ".json"])
 def test_they_survive(tmp_path: Path, text: str, suffix: str) -> None:
     problem = read(save(tmp_path, text, "case.txt"))
-    write(tmp_path / f"again{suffix}", problem)
+    write(problem, tmp_path / f"again{suffix}")
     assert read(tmp_path / f"again{suffix}") == problem
 
 
@@ -170,7 +170,7 @@ def test_what_they_cannot_hold_is_named(tmp_path: Path) -> None:
         ({"penalty": [0, 1, 1, 1]}, "cannot hold penalty"),
     ):
         with pytest.raises(UnsupportedError, match=words):
-            write(tmp_path / "again.txt", problem.replace(**fields))
+            write(problem.replace(**fields), tmp_path / "again.txt")
     unrounded = read_solomon(tmp_path / "r101.txt", rounding="none")
     with pytest.warns(FormatWarning, match="rounding 'none' left out: readers take 'one-decimal'"):
-        write(tmp_path / "again.txt", unrounded)
+        write(unrounded, tmp_path / "again.txt")

@@ -339,7 +339,7 @@ def test_what_the_format_holds_survives(
 def test_tours_survive(tmp_path: Path, name: str) -> None:
     matrix = [[0, 0.1, 2], [0.1, 0, 4], [2 if name == "case.tsp" else 3, 4, 0]]
     problem = Problem.from_matrix(matrix, depots=(), name="tour")
-    write(tmp_path / name, problem)
+    write(problem, tmp_path / name)
     again = read_one(tmp_path / name)
     assert again == problem
     assert again.name == "tour"
@@ -375,7 +375,7 @@ def test_what_the_format_cannot_hold_is_refused_by_name(
 
         problem = problem.replace(durations=Distances(matrix=durations))  # type: ignore[arg-type]
     with pytest.raises(UnsupportedError, match=f"cannot hold {feature}; write it as .json"):
-        write(tmp_path / "case.vrp", problem)
+        write(problem, tmp_path / "case.vrp")
     assert not (tmp_path / "case.vrp").exists()
 
 
@@ -383,4 +383,4 @@ def test_missing_arcs_are_refused_by_name(tmp_path: Path) -> None:
     matrix = [[0, 1, None], [1, 0, 1], [1, 1, 0]]
     problem = Problem.from_matrix(matrix, depots=())  # type: ignore[arg-type]
     with pytest.raises(UnsupportedError, match="cannot hold missing arcs"):
-        write(tmp_path / "case.atsp", problem)
+        write(problem, tmp_path / "case.atsp")
