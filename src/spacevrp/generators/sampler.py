@@ -23,20 +23,8 @@ from spacevrp.tensors.batch import LOAD_RULE_CODES, PAIRED_LOAD, Batch
 Kind = tuple[Features, int]
 
 
-def sample(
-    variants: Sequence[Variant],
-    size: int | Sequence[int],
-    generator: torch.Generator | None = None,
-    device: torch.device | str = "cpu",
-    num_nodes: int | None = None,
-    load_rule: str = "single",
-) -> Batch:
-    """One random instance per entry of ``variants``; to draw often, keep a :class:`Sampler`."""
-    return Sampler(variants, size, device, num_nodes, load_rule).draw(generator)
-
-
 class Sampler:
-    """Draws batches of a fixed list of variants.
+    """Draws batches of a fixed list of variants: one random instance for each entry.
 
     Parameters
     ----------

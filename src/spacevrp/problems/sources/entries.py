@@ -50,11 +50,10 @@ def refuse_unknown(where: str, table: Mapping[str, Any], known: Iterable[str]) -
             raise UnsupportedError(f"{where}: the key {show(key)} is not known here")
 
 
-def refuse_present(where: str, table: Mapping[str, Any], keys: Iterable[str], what: str) -> None:
-    """Refuse keys we know and cannot model, wherever they say something."""
-    for key in keys:
-        if key in table and says_something(table[key]):
-            raise UnsupportedError(f"{where}, {key}: {what}")
+def refuse_present(where: str, table: Mapping[str, Any], key: str, what: str) -> None:
+    """Refuse a key we know and cannot model, wherever it says something."""
+    if says_something(table.get(key)):
+        raise UnsupportedError(f"{where}, {key}: {what}")
 
 
 def says_something(value: Any) -> bool:
@@ -76,14 +75,3 @@ def equal(left: Any, right: Any) -> bool:
         return bool(np.array_equal(left, right))
     except TypeError:  # pandas' NA is neither equal nor different
         return left is right
-
-
-def all_alike(where: str, values: Sequence[Any], what: str) -> Any:
-    """The one value that all of them have."""
-    for number, value in enumerate(values):
-        if not equal(value, values[0]):
-            raise UnsupportedError(
-                f"{where}: expected the same {what} everywhere, received {show(values[0])} and, at "
-                f"number {number}, {show(value)}"
-            )
-    return values[0]
