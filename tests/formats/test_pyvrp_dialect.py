@@ -9,7 +9,6 @@ import pytest
 from spacevrp.cli.main import main
 from spacevrp.formats import read, read_solution, write, write_solution
 from spacevrp.problems.errors import FormatError
-from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 
 pytestmark = pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning")
@@ -140,7 +139,6 @@ def test_plans_cost_what_they_should(
     tmp_path: Path, text: str, sol: str, cost: float, rounding: str, broken: list[str]
 ) -> None:
     problem = read(save(tmp_path, text))
-    assert isinstance(problem, Problem)
     assert problem.distances.metric.rounding == rounding
     path = save(tmp_path, f"Route #{sol}\nCost: {cost}\nComment: by hand\n", "case.sol")
     (plan,) = read_solution(path, problem).instances
@@ -157,7 +155,6 @@ def test_plans_cost_what_they_should(
 
 def test_types_are_the_vehicles_with_the_same_terms(tmp_path: Path) -> None:
     problem = read(save(tmp_path, MIXED))
-    assert isinstance(problem, Problem)
     assert [(one.name, one.count, one.capacity) for one in problem.vehicles or ()] == [
         ("1", 1, (4,)),
         ("2-3", 2, (3,)),
@@ -169,20 +166,18 @@ def test_a_key_is_for_all_vehicles(tmp_path: Path) -> None:
     """Without windows a limit on the duration is when the depot closes."""
     text = instance("HFVRP", "VEHICLES: 2", "CAPACITY: 9", "VEHICLES_MAX_DURATION: 12")
     problem = read(save(tmp_path, text))
-    assert isinstance(problem, Problem)
     assert (problem.vehicles, problem.max_routes, problem.capacity) == (None, 2, 9)
     assert problem.windows[0].tolist() == [0, 12]
     text = instance("HFVRP", "VEHICLES: 2", "CAPACITY: 9", "VEHICLES_MAX_DISTANCE: 12")
-    assert read(save(tmp_path, text)).max_length == 12  # type: ignore[union-attr]
+    assert read(save(tmp_path, text)).max_length == 12
     text = instance("HFVRP", "VEHICLES: 2", "CAPACITY: 9", "VEHICLES_UNIT_DISTANCE_COST: 3")
-    (only,) = read(save(tmp_path, text)).fleet  # type: ignore[union-attr]
+    (only,) = read(save(tmp_path, text)).fleet
     assert (only.unit_distance_cost, only.count, only.capacities) == (3, 2, (9,))
 
 
 def test_several_kinds_of_load(tmp_path: Path) -> None:
     sections = rows("DEMAND", "0 0", "1 2", "1 2", "1 2", "1 2") + rows("CAPACITY", "2 9", "9 4")
     problem = read(save(tmp_path, instance("HFVRP", "VEHICLES: 2", sections=sections)))
-    assert isinstance(problem, Problem)
     assert problem.loads[1].tolist() == [1, 2]
     assert [one.capacities for one in problem.fleet] == [(2, 9), (9, 4)]
 
@@ -224,7 +219,6 @@ def test_points_in_space(tmp_path: Path, kind: str, apart: int) -> None:
     )
     text = instance("TSP", sections="", points=points).replace("EUC_2D", kind)
     problem = read(save(tmp_path, text))
-    assert isinstance(problem, Problem)
     assert problem.distances.between(0, 4) == apart  # from (0, 0, 0) to (1, 2, 3): 3.74, 6, 3
     assert problem.distances.between(1, 2) == 4
 
@@ -282,7 +276,6 @@ EOF
 
 def test_sequential_ordering_and_tours(tmp_path: Path) -> None:
     problem = read(save(tmp_path, SOP, "order.sop"))
-    assert isinstance(problem, Problem)
     assert set(problem.order) == {(2, 1), (1, 3), (2, 3)}
     tour = save(
         tmp_path, "TYPE : TOUR\nDIMENSION : 4\nTOUR_SECTION\n1\n3\n2\n4\n-1\nEOF\n", "t.tour"
@@ -293,7 +286,6 @@ def test_sequential_ordering_and_tours(tmp_path: Path) -> None:
     wrong = judge(problem, [(0, 1, 2, 3)])
     assert {one.code for one in wrong.violations} == {"order", "arc"}
     plain = read(save(tmp_path, TOUR))
-    assert isinstance(plain, Problem)
     text = "TYPE : TOUR\nDIMENSION : 5\nTOUR_SECTION\n2 3 4 1 5\n-1\nEOF\n"
     (round_trip,) = read_solution(save(tmp_path, text, "u.tour"), plain).instances
     assert judge(plain, round_trip.routes).cost == 4 + 3 + 4 + 1 + 2

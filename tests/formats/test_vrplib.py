@@ -85,17 +85,11 @@ def save(folder: Path, text: str, name: str = "case.vrp") -> Path:
     return path
 
 
-def read_one(path: Path, **options: str) -> Problem:
-    problem = read(path, **options)  # type: ignore[arg-type]
-    assert isinstance(problem, Problem)
-    return problem
-
-
 # -------------------------------------------------------------------------------------- distances
 
 
 def test_burma14_has_the_published_distances_and_optimum(tmp_path: Path) -> None:
-    problem = read_one(save(tmp_path, BURMA14, "burma14.tsp"))
+    problem = read(save(tmp_path, BURMA14, "burma14.tsp"))
     row = problem.distances.from_node(0)
     published = [0, 153, 510, 706, 966, 581, 455, 70, 160, 372, 157, 567, 342, 398]
     assert row.tolist() == published
@@ -125,7 +119,7 @@ def test_edge_weight_types(tmp_path: Path, weight_type: str, expected: float) ->
         f"NAME : two\nTYPE : TSP\nDIMENSION : 2\nEDGE_WEIGHT_TYPE : {weight_type}\n"
         "NODE_COORD_SECTION\n1 6734 1453\n2 2233 10\nEOF\n"
     )
-    assert read_one(save(tmp_path, text)).distances.between(0, 1) == expected
+    assert read(save(tmp_path, text)).distances.between(0, 1) == expected
 
 
 @pytest.mark.parametrize(
@@ -137,7 +131,7 @@ def test_rounding_can_be_overridden(tmp_path: Path, rounding: str, expected: flo
         "NAME : two\nTYPE : TSP\nDIMENSION : 2\nEDGE_WEIGHT_TYPE : EUC_2D\n"
         "NODE_COORD_SECTION\n1 0 0\n2 1 2\nEOF\n"
     )
-    problem = read_one(save(tmp_path, text), rounding=rounding)
+    problem = read(save(tmp_path, text), rounding=rounding)
     assert problem.distances.between(0, 1) == expected
 
 
@@ -170,13 +164,13 @@ def explicit(layout: str, numbers: str, size: int = 4, kind: str = "TSP") -> str
 @pytest.mark.parametrize("separator", [" ", "\n", "\n\n  "])
 def test_every_layout_gives_the_same_matrix(tmp_path: Path, layout: str, separator: str) -> None:
     numbers = LAYOUTS[layout].replace(" ", separator)
-    problem = read_one(save(tmp_path, explicit(layout, numbers)))
+    problem = read(save(tmp_path, explicit(layout, numbers)))
     assert problem.distances.matrix().tolist() == MATRIX
 
 
 def test_a_diagonal_of_large_numbers_is_never_travelled(tmp_path: Path) -> None:
     path = save(tmp_path, explicit("FULL_MATRIX", "9999 1 2\n3 9999 4\n5 6 9999", 3, "ATSP"))
-    problem = read_one(path)
+    problem = read(path)
     assert problem.distances.matrix().tolist() == [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
     assert problem.variant_name == "ATSP"
 
@@ -205,7 +199,7 @@ def test_rounding_of_a_matrix_is_refused(tmp_path: Path) -> None:
 
 
 def test_all_sections_by_the_numbers_of_the_file(tmp_path: Path) -> None:
-    problem = read_one(save(tmp_path, CVRPTW))
+    problem = read(save(tmp_path, CVRPTW))
     assert problem.depots == (2,)
     assert problem.demand.tolist() == [3, 2, 0, 1]
     assert problem.windows.tolist() == [[0, 50], [5, 60], [0, 100], [7.5, 70]]
@@ -219,7 +213,7 @@ def test_all_sections_by_the_numbers_of_the_file(tmp_path: Path) -> None:
 def test_windows_line_ends_and_a_byte_order_mark_are_text(tmp_path: Path) -> None:
     path = tmp_path / "case.vrp"
     path.write_bytes(b"\xef\xbb\xbf" + CVRPTW.replace("\n", "\r\n").encode())
-    assert read_one(path) == read_one(save(tmp_path, CVRPTW, "plain.vrp"))
+    assert read(path) == read(save(tmp_path, CVRPTW, "plain.vrp"))
 
 
 CVRP = (
@@ -236,7 +230,7 @@ def with_keys(*lines: str) -> str:
 
 
 def test_distance_with_service_is_when_the_depot_closes(tmp_path: Path) -> None:
-    problem = read_one(save(tmp_path, with_keys("DISTANCE : 20", "SERVICE_TIME : 2")))
+    problem = read(save(tmp_path, with_keys("DISTANCE : 20", "SERVICE_TIME : 2")))
     assert problem.max_length == np.inf
     assert problem.windows[:, 1].tolist() == [20, np.inf, np.inf, np.inf]
     assert problem.service.tolist() == [0, 2, 2, 2]
@@ -245,9 +239,9 @@ def test_distance_with_service_is_when_the_depot_closes(tmp_path: Path) -> None:
 def test_distance_with_service_is_a_shift_on_open_routes(tmp_path: Path) -> None:
     """To (3, 0) and (3, 4): 3 + 2 + 4 + 2, and no way back."""
     text = with_keys("DISTANCE : 11", "SERVICE_TIME : 2").replace("TYPE : CVRP", "TYPE : OVRP")
-    problem = read_one(save(tmp_path, text))
+    problem = read(save(tmp_path, text))
     assert judge(problem, [[0, 1, 3], [0, 2]]).feasible
-    shorter = read_one(save(tmp_path, text.replace("DISTANCE : 11", "DISTANCE : 10")))
+    shorter = read(save(tmp_path, text.replace("DISTANCE : 11", "DISTANCE : 10")))
     assert [v.code for v in judge(shorter, [[0, 1, 3], [0, 2]]).violations] == ["window"]
 
 
@@ -260,14 +254,14 @@ def test_backhauls(tmp_path: Path, kind: str, section: str) -> None:
     if " 0\n" in section:
         text = text.replace("3 2\n4 3\nDEPOT", "3 0\n4 0\nDEPOT")
     text = text.replace("DEPOT_SECTION", f"BACKHAUL_SECTION\n{section}\nDEPOT_SECTION")
-    problem = read_one(save(tmp_path, text))
+    problem = read(save(tmp_path, text))
     assert problem.demand.tolist() == [0, 1, -2, -3]
     assert problem.backhaul_last == (kind == "VRPB")
     assert problem.load_rule == "separate"
 
 
 def test_a_variant_can_be_declared(tmp_path: Path) -> None:
-    problem = read_one(save(tmp_path, with_keys("VEHICLES : 3")), variant="OCVRP")
+    problem = read(save(tmp_path, with_keys("VEHICLES : 3")), variant="OCVRP")
     assert (problem.open_routes, problem.load_rule, problem.variant) == (True, "single", "OCVRP")
     assert problem.max_routes == 3
     with pytest.raises(FormatError, match=r"case\.vrp: variant: expected a variant with"):
@@ -287,14 +281,14 @@ def test_a_variant_can_be_declared(tmp_path: Path) -> None:
 )
 def test_what_is_left_out_is_said_once(tmp_path: Path, text: str, words: str) -> None:
     with pytest.warns(FormatWarning, match=words) as caught:
-        problem = read_one(save(tmp_path, text))
+        problem = read(save(tmp_path, text))
     assert len(caught) == 1
-    assert problem == read_one(save(tmp_path, CVRP))
+    assert problem == read(save(tmp_path, CVRP))
 
 
 def test_display_data_is_known_and_no_part_of_the_problem(tmp_path: Path) -> None:
     text = CVRP.replace("EOF", "DISPLAY_DATA_SECTION\n1 0 0\n2 9 9\n3 8 8\n4 7 7\nEOF")
-    assert read_one(save(tmp_path, text)) == read_one(save(tmp_path, CVRP))
+    assert read(save(tmp_path, text)) == read(save(tmp_path, CVRP))
 
 
 # ---------------------------------------------------------------------------------------- writing
@@ -340,7 +334,7 @@ def test_tours_survive(tmp_path: Path, name: str) -> None:
     matrix = [[0, 0.1, 2], [0.1, 0, 4], [2 if name == "case.tsp" else 3, 4, 0]]
     problem = Problem.from_matrix(matrix, depots=(), name="tour")
     write(problem, tmp_path / name)
-    again = read_one(tmp_path / name)
+    again = read(tmp_path / name)
     assert again == problem
     assert again.name == "tour"
 
