@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from files import save
 
 from spacevrp.formats import FormatWarning, read, write
 from spacevrp.problems.clock import Clock
@@ -63,12 +63,6 @@ OWN: dict[str, Any] = {
 }
 
 
-def put(folder: Path, document: Any, name: str = "case.json") -> Path:
-    path = folder / name
-    path.write_text(json.dumps(document))
-    return path
-
-
 @pytest.mark.parametrize(
     ("document", "size", "variant"),
     [
@@ -80,14 +74,14 @@ def put(folder: Path, document: Any, name: str = "case.json") -> Path:
     ],
 )
 def test_the_content_tells_whose_it_is(tmp_path, document, size, variant):
-    problem = read(put(tmp_path, document))
+    problem = read(save(tmp_path, document))
     assert problem.size == size
     assert problem.name == "case"
     assert variant in problem.variant_name
 
 
 def test_a_foreign_document_read_as_a_variant(tmp_path: Path) -> None:
-    path = put(tmp_path, {key: ORTOOLS[key] for key in ORTOOLS if key != "time_windows"})
+    path = save(tmp_path, {key: ORTOOLS[key] for key in ORTOOLS if key != "time_windows"})
     problem = read(path, variant="AOCVRP")
     assert problem.open_routes
     assert problem.max_routes == 2
@@ -100,7 +94,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
         ({"depot": 9}, FormatError, "depots: expected 0 to 3, received 9"),
         ({"fleet": [5, 6]}, UnsupportedError, "the key 'fleet' is not known"),
     ]:
-        path = put(tmp_path, {**ORTOOLS, **change})
+        path = save(tmp_path, {**ORTOOLS, **change})
         with pytest.raises(error, match=rf"case\.json: {part}|case\.json: .*{part}"):
             read(path)
 
@@ -158,19 +152,19 @@ def test_formats_without_names_say_that_they_leave_them_out(tmp_path: Path) -> N
 )
 def test_wrong_names(tmp_path: Path, change: dict[str, Any], part: str) -> None:
     with pytest.raises(FormatError) as caught:
-        read(put(tmp_path, {**OWN, **change}))
+        read(save(tmp_path, {**OWN, **change}))
     assert part in str(caught.value)
 
 
 def test_a_unit_of_time_for_files_without_one(tmp_path: Path) -> None:
     """Seconds of other programs become it, numbers of a table are in it, ours say their own."""
-    minutes = read(put(tmp_path, VROOM), time_unit="min")
+    minutes = read(save(tmp_path, VROOM), time_unit="min")
     assert minutes.durations.between(0, 1) == pytest.approx(2 / 60)
     assert minutes.service[1] == pytest.approx(2 / 60)
-    plain = read(put(tmp_path, ORTOOLS), time_unit="h")
+    plain = read(save(tmp_path, ORTOOLS), time_unit="h")
     assert (plain.durations.between(0, 1), plain.time_unit) == (2, "h")
     with pytest.raises(UnsupportedError, match='write "time_unit" into the file'):
-        read(put(tmp_path, OWN), time_unit="min")
+        read(save(tmp_path, OWN), time_unit="min")
 
 
 def test_vehicles_keep_their_ids_in_our_own_file(tmp_path: Path) -> None:
@@ -178,7 +172,7 @@ def test_vehicles_keep_their_ids_in_our_own_file(tmp_path: Path) -> None:
     document = copy.deepcopy(VROOM)
     document["vehicles"].append({**VROOM["vehicles"][0], "id": 8, "capacity": [20]})
     for stated in (VROOM, document):
-        problem = read(put(tmp_path, stated))
+        problem = read(save(tmp_path, stated))
         assert problem.vehicle_ids is not None
         write(problem, tmp_path / "own.json")
         again = read(tmp_path / "own.json")

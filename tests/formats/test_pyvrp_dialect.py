@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from files import save
 
 from spacevrp.cli.main import main
 from spacevrp.formats import read, read_solution, write, write_solution
@@ -22,11 +23,6 @@ WINDOWS = "TIME_WINDOW_SECTION\n1 0 99\n2 0 99\n3 20 99\n4 0 99\n5 0 99\n"
 def instance(kind: str, *keys: str, sections: str = DEMAND, points: str = POINTS) -> str:
     head = [f"TYPE: {kind}", "DIMENSION: 5", "EDGE_WEIGHT_TYPE: EUC_2D", *keys]
     return "\n".join(["NAME: case", *head]) + "\n" + points + sections + "EOF\n"
-
-
-def save(folder: Path, text: str, name: str = "case.vrp") -> Path:
-    (folder / name).write_text(text, encoding="utf-8")
-    return folder / name
 
 
 def rows(name: str, *values: object) -> str:
@@ -188,7 +184,6 @@ def test_several_kinds_of_load(tmp_path: Path) -> None:
     (MIXED, "VEHICLES: 3\n", "", "VEHICLES: expected a number, as HFVRP needs it"),
     (MIXED, "2 3\n3 3\nV", "2 3\n2 3\nV", "expected every vehicle once, received 2 again"),
     (MIXED, "1 10\n", "7 10\n", "expected a vehicle of 1 to 3, received 7"),
-    (MIXED, "1 10\n", "1 nan\n", "expected a finite number, received nan"),
     (MIXED, "1 10\n", "1 -10\n", r"fixed_cost: expected a finite number of at least 0"),
     (MIXED, "1 4\n", "1 -4\n", r"capacity: expected more than 0"),
     (MIXED, "VEHICLES: 3", "VEHICLES: 3\nCAPACITY: 9", "no section next to the key CAPACITY"),
@@ -200,10 +195,8 @@ def test_several_kinds_of_load(tmp_path: Path) -> None:
     (CHOICE, "1 2 3\n", "1 2 7\n", "GROUP_SECTION: expected a node of 1 to 5, received 7"),
     (CHOICE, "2 4\n3", "2 4 3\n3", "groups"),
     (CHOICE, "1 2 3\n", "1 2 1\n", "groups"),
-    (TRIPS, "5 8\n", "5 x\n", "RELEASE_TIME_SECTION: expected a number, received x"),
     (TRIPS, "RELOADS: 1", "RELOADS: 1.5", "max_reloads: expected a whole number"),
     (TRIPS, "2 1\nDEPOT", "2 3\nDEPOT", "reload_depots: expected"),
-    (BOTH_WAYS, "3 3\n", "3 -3\n", "BACKHAUL_SECTION, node 3: expected an amount of at least 0"),
     (TOUR, "VEHICLES: 1", "VEHICLES: 2", "expected no vehicles in TYPE TSP"),
 ])  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, old: str, new: str, words: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from files import save
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,11 +30,6 @@ SOL = "Route #1: 2 1\nRoute #2: 3\nCost 20.5\n"
 
 def problem_with(depots: tuple[int, ...], **fields: Any) -> Problem:
     return Problem.from_coordinates(POINTS, depots=depots, **fields)
-
-
-def save(folder: Path, text: str, name: str) -> Path:
-    (folder / name).write_text(text, encoding="utf-8")
-    return folder / name
 
 
 @pytest.mark.parametrize(
@@ -136,7 +132,7 @@ def test_json_survives(
 def test_unknown_keys_are_said(tmp_path: Path) -> None:
     document = {"instances": [{"routes": [], "colour": 1}], "seed": 3}
     with pytest.warns(FormatWarning) as caught:
-        read_solution(save(tmp_path, json.dumps(document), "case.json"))
+        read_solution(save(tmp_path, document))
     messages = [str(warning.message) for warning in caught]
     assert len(messages) == 2
     assert messages[0].endswith("case.json: unknown key seed left out")

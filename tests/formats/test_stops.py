@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from files import save
 
 from spacevrp.formats import read_solution
 from spacevrp.problems.errors import FormatError
@@ -20,12 +20,6 @@ ROUTES = [[0, 1, 2, 0], [0, 3, 0]]
 TOUR = Problem.from_coordinates(POINTS, depots=())
 TYPES = [{"name": "van", "count": 1}, {"name": "1", "count": 1}, {}]
 FLEET = Problem.from_coordinates(POINTS, vehicles=TYPES, ids=[10, 11, 12, 13])
-
-
-def save(folder: Path, content: object, name: str = "plan.json") -> Path:
-    path = folder / name
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return path
 
 
 def test_texts_in_routes_are_ids(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from files import save
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,12 +78,6 @@ DEPOT_SECTION
  -1
 EOF
 """
-
-
-def save(folder: Path, text: str, name: str = "case.vrp") -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 # -------------------------------------------------------------------------------------- distances
