@@ -50,23 +50,6 @@ def refuse_unknown(where: str, table: Mapping[str, Any], known: Iterable[str]) -
             raise UnsupportedError(f"{where}: the key {show(key)} is not known here")
 
 
-def refuse_present(where: str, table: Mapping[str, Any], key: str, what: str) -> None:
-    """Refuse a key we know and cannot model, wherever it says something."""
-    if says_something(table.get(key)):
-        raise UnsupportedError(f"{where}, {key}: {what}")
-
-
-def says_something(value: Any) -> bool:
-    """Whether a value is there at all: neither null, nor 0, nor empty."""
-    if value is None or value is False:
-        return False
-    if isinstance(value, int | float):
-        return value != 0
-    if isinstance(value, str | Sequence | Mapping):
-        return len(value) > 0
-    return True
-
-
 def equal(left: Any, right: Any) -> bool:
     """Whether two values are the same, be they arrays or missing values of pandas."""
     try:

@@ -15,7 +15,6 @@ from spacevrp.problems.labels import node_numbers
 from spacevrp.problems.sources.entries import (
     equal,
     list_of,
-    refuse_present,
     refuse_unknown,
     table_of,
 )
@@ -58,7 +57,8 @@ def check_vehicles(vehicles: Sequence[Mapping[str, Any]]) -> None:
         where = f"vehicle {number}"
         refuse_unknown(where, vehicle, _KNOWN)
         costs = table_of(f"{where}, costs", vehicle.get("costs") or {})
-        refuse_present(f"{where}, costs", costs, "per_task_hour", NOT_MODELLED)
+        if costs.get("per_task_hour"):
+            raise UnsupportedError(f"{where}, costs, per_task_hour: {NOT_MODELLED}")
         refuse_unknown(f"{where}, costs", costs, _COSTS)
         if vehicle.get("steps"):
             warn(
@@ -237,7 +237,8 @@ def _breaks(
         place = f"{where}, break {number}"
         pause = table_of(place, entry)
         refuse_unknown(place, pause, _BREAK)
-        refuse_present(place, pause, "max_load", NOT_MODELLED)
+        if pause.get("max_load"):
+            raise UnsupportedError(f"{place}, max_load: {NOT_MODELLED}")
         named = as_id(f"{place}, id", pause.get("id"))
         duration = as_number(f"{place}, service", pause.get("service") or 0.0)
         windows = [
