@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,40 +17,10 @@ from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.problem import Problem
 
-MATRIX = [[0, 2, 9, 4], [1, 0, 6, 3], [7, 3, 0, 5], [4, 4, 4, 0]]
-VROOM: dict[str, Any] = {
-    "vehicles": [
-        {"id": 1, "start_index": 0, "end_index": 0, "capacity": [9], "time_window": [0, 99]}
-    ],
-    "jobs": [
-        {"id": 5, "location_index": 1, "delivery": [3], "service": 2, "time_windows": [[0, 50]]},
-        {"id": 6, "location_index": 2, "delivery": [4]},
-    ],
-    "matrices": {"car": {"durations": MATRIX}},
-}
-ORTOOLS: dict[str, Any] = {
-    "distance_matrix": MATRIX,
-    "time_matrix": MATRIX,
-    "num_vehicles": 2,
-    "depot": 0,
-    "demands": [0, 1, 2, 3],
-    "vehicle_capacities": [5, 5],
-    "time_windows": [[0, 90], [0, 60], [5, 70], [0, 80]],
-}
-TABLE: dict[str, Any] = {
-    "code": "Ok",
-    "durations": [[0, 2, None], [1, 0, 6], [7, 3, 0]],
-    "distances": [[0, 20, 90], [10, 0, 60], [70, 30, 0]],
-    "sources": [{"location": [13.0 + i, 52.0]} for i in range(3)],
-    "destinations": [{"location": [13.0 + i, 52.0]} for i in range(3)],
-}
-VALHALLA: dict[str, Any] = {
-    "sources_to_targets": [
-        [{"from_index": i, "to_index": j, "time": 3, "distance": 1.5} for j in range(2)]
-        for i in range(2)
-    ],
-    "sources": [{"lon": 13, "lat": 52}, {"lon": 14, "lat": 52}],
-}
+CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
+VROOM, ORTOOLS = (
+    json.loads((CORPUS / f"{name}.json").read_text()) for name in ("vroom", "ortools")
+)
 OWN: dict[str, Any] = {
     "locations": [[0, 0], [3, 0], [3, 4]],
     "durations": [[0, 1, 2], [1, 0, 2], [2, 2, 0]],
@@ -64,17 +35,19 @@ OWN: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("document", "size", "variant"),
+    ("name", "size", "variant"),
     [
-        (VROOM, 3, "capacity"),
-        (ORTOOLS, 4, "ACVRPTW"),
-        (TABLE, 3, "asymmetric"),
-        (VALHALLA, 2, "depot"),
-        (OWN, 3, "time_windows"),
+        ("vroom", 4, "ACVRPBTW"),
+        ("ortools", 4, "CVRPTW"),
+        ("osrm", 3, "asymmetric"),
+        ("valhalla", 3, "asymmetric"),
+        ("google", 3, "asymmetric"),
+        ("own", 3, "time_windows"),
     ],
 )
-def test_the_content_tells_whose_it_is(tmp_path, document, size, variant):
-    problem = read(save(tmp_path, document))
+def test_the_content_tells_whose_it_is(tmp_path, name, size, variant):
+    held = OWN if name == "own" else (CORPUS / f"{name}.json").read_text()
+    problem = read(save(tmp_path, held, "case.json"))
     assert problem.size == size
     assert problem.name == "case"
     assert variant in problem.variant_name
@@ -159,10 +132,10 @@ def test_wrong_names(tmp_path: Path, change: dict[str, Any], part: str) -> None:
 def test_a_unit_of_time_for_files_without_one(tmp_path: Path) -> None:
     """Seconds of other programs become it, numbers of a table are in it, ours say their own."""
     minutes = read(save(tmp_path, VROOM), time_unit="min")
-    assert minutes.durations.between(0, 1) == pytest.approx(2 / 60)
-    assert minutes.service[1] == pytest.approx(2 / 60)
+    assert minutes.durations.between(0, 1) == pytest.approx(100 / 60)
+    assert minutes.service[1] == pytest.approx(30 / 60)
     plain = read(save(tmp_path, ORTOOLS), time_unit="h")
-    assert (plain.durations.between(0, 1), plain.time_unit) == (2, "h")
+    assert (plain.durations.between(0, 1), plain.time_unit) == (1, "h")
     with pytest.raises(UnsupportedError, match='write "time_unit" into the file'):
         read(save(tmp_path, OWN), time_unit="min")
 
