@@ -15,7 +15,7 @@ __version__ = "0.3.0.dev0"
 if TYPE_CHECKING:
     from spacevrp import formats as formats
     from spacevrp.formats import read as read
-    from spacevrp.formats.saving import write as write
+    from spacevrp.formats import write as write
     from spacevrp.generators import generate as generate
     from spacevrp.many import solve_many as solve_many
     from spacevrp.oracles.pyvrp import to_pyvrp as to_pyvrp
@@ -60,7 +60,7 @@ _HOMES = {
     "solve": "spacevrp.solver",
     "to_pyvrp": "spacevrp.oracles.pyvrp",
     "solve_many": "spacevrp.many",
-    "write": "spacevrp.formats.saving",
+    "write": "spacevrp.formats",
 }
 
 # Public modules that need no import of their own.

@@ -27,7 +27,7 @@ def short(tmp_path: Path) -> Path:
     path = tmp_path / "short.json"
     coordinates = SHORT["coordinates"]
     features = {key: value for key, value in SHORT.items() if key != "coordinates"}
-    write(path, Problem.from_coordinates(coordinates, **features))  # type: ignore[arg-type]
+    write(Problem.from_coordinates(coordinates, **features), path)  # type: ignore[arg-type]
     return path
 
 
@@ -71,7 +71,7 @@ def test_without_a_plan_it_is_solved_first(short, weights, capsys):
     assert main(["explain", str(short), *solved]) == 1
     assert capsys.readouterr().out.startswith("2 of 3 customers served, 2 routes, cost ")
     batch = short.with_suffix(".npz")
-    write(batch, generate("CVRP", 10, 2))
+    write(generate("CVRP", 10, 2), batch)
     assert main(["explain", str(batch), *solved]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("instance 0 (short[0]): all 10 customers served, ")
@@ -98,7 +98,7 @@ def test_a_customer_whom_no_vehicle_can_serve_is_left_out(weights, tmp_path, cap
     )
     path, out = tmp_path / "hopeless.json", tmp_path / "out.json"
     with unservable_allowed():
-        write(path, Problem.from_coordinates([(0, 0), (1, 0), (0, 1), (3, 4)], windows=windows))
+        write(Problem.from_coordinates([(0, 0), (1, 0), (0, 1), (3, 4)], windows=windows), path)
     options = ["--device", "cpu", "--weights", str(weights), "-o", str(out)]
     assert main(["solve", str(path), *options]) == 1
     (entry,) = json.loads(out.read_text())["instances"]

@@ -20,7 +20,7 @@ def instances(tmp_path: Path) -> Path:
         if not ORACLES[name].is_installed():
             pytest.skip(f"{ORACLES[name].package} is not installed")
     path = tmp_path / "set.npz"
-    write(path, generate("CVRPL", 6, 2, seed=3))
+    write(generate("CVRPL", 6, 2, seed=3), path)
     return path
 
 
@@ -81,7 +81,7 @@ def test_no_plan_is_a_negative_answer(tmp_path, four_customers, capsys):
     if not ORACLES["vroom"].is_installed():
         pytest.skip("pyvroom is not installed")
     path = tmp_path / "tight.json"
-    write(path, four_customers(demand=[0, 5, 5, 5, 5], capacity=5, max_routes=3))
+    write(four_customers(demand=[0, 5, 5, 5, 5], capacity=5, max_routes=3), path)
     assert run(path, "--solver", "vroom", "--seconds", "1") == 1
     captured = capsys.readouterr()
     assert json.loads(captured.out)["instances"] == [
@@ -92,7 +92,7 @@ def test_no_plan_is_a_negative_answer(tmp_path, four_customers, capsys):
 
 def test_refusals_and_bad_usage_are_one_line(tmp_path, instances, capsys):
     mixed = tmp_path / "mixed.npz"
-    write(mixed, generate("CVRPB", 6, 1))
+    write(generate("CVRPB", 6, 1), mixed)
     short = tmp_path / "short.json"
     short.write_text('{"instances": []}')
     for arguments, message in (
@@ -112,7 +112,7 @@ def test_refusals_and_bad_usage_are_one_line(tmp_path, instances, capsys):
 
 def test_a_missing_solver_is_one_line(tmp_path, monkeypatch, capsys):
     path = tmp_path / "set.npz"
-    write(path, generate("CVRP", 6, 1))
+    write(generate("CVRP", 6, 1), path)
     monkeypatch.setattr(ORACLES["pyvrp"], "module", "no_such_module")
     assert run(path) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -65,7 +65,7 @@ def test_json_has_the_plan_of_one_instance(solve, stops, tmp_path, capsys):
     assert listed == entry["routes"]
     batch = tmp_path / "two.npz"
     named = [Problem.from_coordinates([(0, 0), (1, 0), (0, 1)], variant="TSP")] * 2
-    write(batch, named)
+    write(named, batch)
     assert solve(batch) == 0
     entries = json.loads(capsys.readouterr().out)["instances"]
     assert [list(one) for one in entries] == [["cost", "routes", "feasible"]] * 2
@@ -110,7 +110,7 @@ def test_a_unit_of_time_for_a_table(solve, tmp_path, capsys):
     tour.write_text('{"locations": [[0, 0], [1, 0], [0, 1]]}')
     assert solve(tour, "--time-unit", "min") == 2
     assert 'write "time_unit" into the file' in capsys.readouterr().err
-    write(tmp_path / "tour.tsp", Problem.from_coordinates([(0, 0), (1, 0), (0, 1)], depots=()))
+    write(Problem.from_coordinates([(0, 0), (1, 0), (0, 1)], depots=()), tmp_path / "tour.tsp")
     assert solve(tmp_path / "tour.tsp", "--time-unit", "min") == 2
     assert "applies to tables of stops only" in capsys.readouterr().err
 

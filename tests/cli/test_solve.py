@@ -24,7 +24,7 @@ def infeasible(tmp_path: Path) -> Path:
     problem = Problem.from_coordinates(
         [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
     )
-    write(path, problem)
+    write(problem, path)
     return path
 
 
@@ -57,7 +57,7 @@ def test_vrplib(solve, instance, tmp_path, capsys):
 
 def test_a_batch_into_a_file_that_check_accepts(solve, tmp_path, capsys):
     batch, out = tmp_path / "batch.npz", tmp_path / "out.json"
-    write(batch, generate("OCVRPTW", 10, 3))
+    write(generate("OCVRPTW", 10, 3), batch)
     assert solve(batch, "--augment", 2, "--starts", 3, "-o", out) == 0
     assert capsys.readouterr().out.startswith(f"{out}: 3 of 3 solved, mean cost ")
     assert main(["check", str(batch), str(out)]) == 0
@@ -67,7 +67,7 @@ def test_a_batch_into_a_file_that_check_accepts(solve, tmp_path, capsys):
 
 def test_options_reach_the_solver(solve, tmp_path, capsys):
     batch = tmp_path / "batch.npz"
-    write(batch, generate("CVRP", 14, 4))
+    write(generate("CVRP", 14, 4), batch)
 
     def costs(*options: object) -> np.ndarray:
         assert solve(batch, "--no-improve", *options) == 0

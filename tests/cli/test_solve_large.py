@@ -29,7 +29,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_the_note_and_the_plan(tmp_path, weights, capsys):
     (problem,) = generate("CVRP", 230, 1)
-    write(tmp_path / "many.npz", [problem])
+    write([problem], tmp_path / "many.npz")
     command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]
     few = ["--augment", "1", "--starts", "2", "--no-improve"]
     assert main([*command, *few, "--format", "json"]) == 0
@@ -50,7 +50,7 @@ def test_what_does_not_fit_is_one_line_and_no_file(tmp_path, weights, capsys, mo
     for module in (batching, native_engine, pruning):
         monkeypatch.setattr(module, "available", lambda device: 1000)
     monkeypatch.setattr(batching, "large_budget", lambda device: 1000)
-    write(tmp_path / "many.npz", generate("CVRP", 230, 1))
+    write(generate("CVRP", 230, 1), tmp_path / "many.npz")
     out = tmp_path / "plan.json"
     command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]
     assert main([*command, "-o", str(out)]) == 2

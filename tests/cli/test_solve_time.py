@@ -16,7 +16,7 @@ from spacevrp.formats import write
 @pytest.fixture
 def instance(tmp_path: Path, four_customers: Any) -> Path:
     path = tmp_path / "four.json"
-    write(path, four_customers(name="four", demand=[0, 2, 2, 2, 2], capacity=8))
+    write(four_customers(name="four", demand=[0, 2, 2, 2, 2], capacity=8), path)
     return path
 
 

@@ -23,10 +23,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     short = Problem.from_coordinates(SQUARE, demand=[0, 2, 2, 2], capacity=3, max_routes=2)
     stops = Problem.from_coordinates(SQUARE[:3], demand=[0, 1, 1], capacity=2)
-    write("short.json", short)
-    write("stops.json", stops)
-    write("two.npz", generate("CVRP", 10, 2))
-    write("tour.json", generate("TSP", 10)[0])
+    write(short, "short.json")
+    write(stops, "stops.json")
+    write(generate("CVRP", 10, 2), "two.npz")
+    write(generate("TSP", 10)[0], "tour.json")
     Solution.judged(stops, [[0, 1, 0]]).save("plan.json")
     for name, text in {
         "bad.json": "{",

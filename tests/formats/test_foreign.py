@@ -10,46 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from files import save
 
 from spacevrp.formats import FormatWarning, read, write
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.problem import Problem
 
-MATRIX = [[0, 2, 9, 4], [1, 0, 6, 3], [7, 3, 0, 5], [4, 4, 4, 0]]
-VROOM: dict[str, Any] = {
-    "vehicles": [
-        {"id": 1, "start_index": 0, "end_index": 0, "capacity": [9], "time_window": [0, 99]}
-    ],
-    "jobs": [
-        {"id": 5, "location_index": 1, "delivery": [3], "service": 2, "time_windows": [[0, 50]]},
-        {"id": 6, "location_index": 2, "delivery": [4]},
-    ],
-    "matrices": {"car": {"durations": MATRIX}},
-}
-ORTOOLS: dict[str, Any] = {
-    "distance_matrix": MATRIX,
-    "time_matrix": MATRIX,
-    "num_vehicles": 2,
-    "depot": 0,
-    "demands": [0, 1, 2, 3],
-    "vehicle_capacities": [5, 5],
-    "time_windows": [[0, 90], [0, 60], [5, 70], [0, 80]],
-}
-TABLE: dict[str, Any] = {
-    "code": "Ok",
-    "durations": [[0, 2, None], [1, 0, 6], [7, 3, 0]],
-    "distances": [[0, 20, 90], [10, 0, 60], [70, 30, 0]],
-    "sources": [{"location": [13.0 + i, 52.0]} for i in range(3)],
-    "destinations": [{"location": [13.0 + i, 52.0]} for i in range(3)],
-}
-VALHALLA: dict[str, Any] = {
-    "sources_to_targets": [
-        [{"from_index": i, "to_index": j, "time": 3, "distance": 1.5} for j in range(2)]
-        for i in range(2)
-    ],
-    "sources": [{"lon": 13, "lat": 52}, {"lon": 14, "lat": 52}],
-}
+CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
+VROOM, ORTOOLS = (
+    json.loads((CORPUS / f"{name}.json").read_text()) for name in ("vroom", "ortools")
+)
 OWN: dict[str, Any] = {
     "locations": [[0, 0], [3, 0], [3, 4]],
     "durations": [[0, 1, 2], [1, 0, 2], [2, 2, 0]],
@@ -63,31 +34,27 @@ OWN: dict[str, Any] = {
 }
 
 
-def put(folder: Path, document: Any, name: str = "case.json") -> Path:
-    path = folder / name
-    path.write_text(json.dumps(document))
-    return path
-
-
 @pytest.mark.parametrize(
-    ("document", "size", "variant"),
+    ("name", "size", "variant"),
     [
-        (VROOM, 3, "capacity"),
-        (ORTOOLS, 4, "ACVRPTW"),
-        (TABLE, 3, "asymmetric"),
-        (VALHALLA, 2, "depot"),
-        (OWN, 3, "time_windows"),
+        ("vroom", 4, "ACVRPBTW"),
+        ("ortools", 4, "CVRPTW"),
+        ("osrm", 3, "asymmetric"),
+        ("valhalla", 3, "asymmetric"),
+        ("google", 3, "asymmetric"),
+        ("own", 3, "time_windows"),
     ],
 )
-def test_the_content_tells_whose_it_is(tmp_path, document, size, variant):
-    problem = read(put(tmp_path, document))
+def test_the_content_tells_whose_it_is(tmp_path, name, size, variant):
+    held = OWN if name == "own" else (CORPUS / f"{name}.json").read_text()
+    problem = read(save(tmp_path, held, "case.json"))
     assert problem.size == size
     assert problem.name == "case"
     assert variant in problem.variant_name
 
 
 def test_a_foreign_document_read_as_a_variant(tmp_path: Path) -> None:
-    path = put(tmp_path, {key: ORTOOLS[key] for key in ORTOOLS if key != "time_windows"})
+    path = save(tmp_path, {key: ORTOOLS[key] for key in ORTOOLS if key != "time_windows"})
     problem = read(path, variant="AOCVRP")
     assert problem.open_routes
     assert problem.max_routes == 2
@@ -100,7 +67,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
         ({"depot": 9}, FormatError, "depots: expected 0 to 3, received 9"),
         ({"fleet": [5, 6]}, UnsupportedError, "the key 'fleet' is not known"),
     ]:
-        path = put(tmp_path, {**ORTOOLS, **change})
+        path = save(tmp_path, {**ORTOOLS, **change})
         with pytest.raises(error, match=rf"case\.json: {part}|case\.json: .*{part}"):
             read(path)
 
@@ -121,7 +88,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
 )
 def test_names_and_clocks_survive(tmp_path: Path, features: dict[str, Any]) -> None:
     problem = Problem.from_matrix(np.ones((3, 3)), **features)
-    write(tmp_path / "case.json", problem)
+    write(problem, tmp_path / "case.json")
     assert read(tmp_path / "case.json") == problem
 
 
@@ -131,10 +98,10 @@ def test_formats_without_names_say_that_they_leave_them_out(tmp_path: Path) -> N
     )
     for name in ("case.vrp", "case.npz"):
         with pytest.warns(FormatWarning, match="ids left out: the format has no place for them"):
-            write(tmp_path / name, problem)
+            write(problem, tmp_path / name)
     odd = problem.replace(ids=[(1, 2), "b"])
     with pytest.raises(UnsupportedError, match=r"case\.json: ids, node 0: JSON holds texts"):
-        write(tmp_path / "case.json", odd)
+        write(odd, tmp_path / "case.json")
 
 
 @pytest.mark.parametrize(
@@ -158,19 +125,19 @@ def test_formats_without_names_say_that_they_leave_them_out(tmp_path: Path) -> N
 )
 def test_wrong_names(tmp_path: Path, change: dict[str, Any], part: str) -> None:
     with pytest.raises(FormatError) as caught:
-        read(put(tmp_path, {**OWN, **change}))
+        read(save(tmp_path, {**OWN, **change}))
     assert part in str(caught.value)
 
 
 def test_a_unit_of_time_for_files_without_one(tmp_path: Path) -> None:
     """Seconds of other programs become it, numbers of a table are in it, ours say their own."""
-    minutes = read(put(tmp_path, VROOM), time_unit="min")
-    assert minutes.durations.between(0, 1) == pytest.approx(2 / 60)
-    assert minutes.service[1] == pytest.approx(2 / 60)
-    plain = read(put(tmp_path, ORTOOLS), time_unit="h")
-    assert (plain.durations.between(0, 1), plain.time_unit) == (2, "h")
+    minutes = read(save(tmp_path, VROOM), time_unit="min")
+    assert minutes.durations.between(0, 1) == pytest.approx(100 / 60)
+    assert minutes.service[1] == pytest.approx(30 / 60)
+    plain = read(save(tmp_path, ORTOOLS), time_unit="h")
+    assert (plain.durations.between(0, 1), plain.time_unit) == (1, "h")
     with pytest.raises(UnsupportedError, match='write "time_unit" into the file'):
-        read(put(tmp_path, OWN), time_unit="min")
+        read(save(tmp_path, OWN), time_unit="min")
 
 
 def test_vehicles_keep_their_ids_in_our_own_file(tmp_path: Path) -> None:
@@ -178,9 +145,9 @@ def test_vehicles_keep_their_ids_in_our_own_file(tmp_path: Path) -> None:
     document = copy.deepcopy(VROOM)
     document["vehicles"].append({**VROOM["vehicles"][0], "id": 8, "capacity": [20]})
     for stated in (VROOM, document):
-        problem = read(put(tmp_path, stated))
+        problem = read(save(tmp_path, stated))
         assert problem.vehicle_ids is not None
-        write(tmp_path / "own.json", problem)
+        write(problem, tmp_path / "own.json")
         again = read(tmp_path / "own.json")
         assert again == problem
         assert again.vehicle_ids == problem.vehicle_ids

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from files import save
 
 from spacevrp.formats import FormatWarning, files, read, read_solution, write
 from spacevrp.problems.errors import FormatError
@@ -128,8 +129,6 @@ CASES: list[tuple[str, str, str, str]] = [
     (BACKHAULS, "{}", "9 -1", "BACKHAUL_SECTION: expected a node of 1 to 4, received 9"),
     (BACKHAULS, "{}", "1 0\n2 0\n3 -2\n4 0",
      "BACKHAUL_SECTION, node 3: expected an amount of at least 0, received -2"),
-    (BACKHAULS.replace("3 2\n", "3 0\n"), "{}", "1 0\n2 0\n3 -2\n4 0",
-     "node 3: expected an amount of at least 0"),
     (MATRIX, "1 2 3\n", "1 2\n", "line 6, EDGE_WEIGHT_SECTION: expected 3 numbers, received 2"),
     (MATRIX, "1 2 3\n", "1 2 3 4\n",
      "line 6, EDGE_WEIGHT_SECTION: expected 3 numbers, received more"),
@@ -164,9 +163,7 @@ def refuse(path: Path) -> str:
 )
 def test_one_wrong_thing_is_named(tmp_path, text, old, new, words):
     assert old in text
-    path = tmp_path / "case.vrp"
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    message = refuse(path)
+    message = refuse(save(tmp_path, text.replace(old, new, 1)))
     assert re.search(words, message), message
 
 
@@ -223,9 +220,7 @@ def test_a_large_file_of_noise_is_refused_by_its_first_bytes(tmp_path, suffix, b
 
 def test_text_beyond_all_measure_is_refused_by_its_size(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MAX_TEXT_BYTES", 100)
-    path = tmp_path / "case.vrp"
-    path.write_text(CVRP, encoding="utf-8")
-    assert "expected at most 100 bytes of text, received 174" in refuse(path)
+    assert "expected at most 100 bytes of text, received 174" in refuse(save(tmp_path, CVRP))
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
@@ -256,8 +251,8 @@ def samples(folder: Path) -> dict[str, bytes]:
         service=[0, 1, 1, 1],
     )
     for name in ("case.json", "case.vrp", "case.npz"):
-        write(folder / name, problem)
-    write(folder / "case.atsp", Problem.from_matrix([[0, 1, 2], [3, 0, 4], [5, 6, 0]], depots=()))
+        write(problem, folder / name)
+    write(Problem.from_matrix([[0, 1, 2], [3, 0, 4], [5, 6, 0]], depots=()), folder / "case.atsp")
     names = ("case.json", "case.vrp", "case.npz", "case.atsp")
     return {name: (folder / name).read_bytes() for name in names}
 

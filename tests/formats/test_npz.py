@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from spacevrp.formats import FormatWarning, archive, load_arrays, read, read_npz, write, write_npz
+from spacevrp.generators import generate_arrays
 from spacevrp.problems.distances import Metric
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.problem import Problem
@@ -21,41 +22,9 @@ pytestmark = pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning")
 CUSTOMERS = 6
 
 
-def small_arrays(variant: Variant, count: int = 2) -> dict[str, Any]:
-    """A batch of a variant as a file holds it, written down from the contract of the format."""
-    rng = np.random.default_rng(7)
-    features = variant.features
-    depots = 3 if features.multi_depot else int(features.depot)
-    size = depots + CUSTOMERS
-    arrays: dict[str, Any] = {"variant": variant.name, "num_depots": depots}
-    if features.asymmetric:
-        arrays["matrix"] = rng.random((count, size, size)) * (1 - np.eye(size))
-    else:
-        arrays["coords"] = rng.random((count, size, 2))
-    if features.capacity:
-        demand = rng.integers(1, 10, (count, size)).astype(float)
-        demand[:, :depots] = 0.0
-        if features.backhaul:
-            demand[:, -2:] *= -1.0
-        if features.pickup_delivery:
-            half = depots + CUSTOMERS // 2
-            demand[:, depots:half] = -demand[:, half:]
-        arrays |= {"demand": demand, "capacity": np.full(count, 20.0)}
-    if features.length_limit:
-        arrays["max_length"] = np.full(count, 3.25)
-    if features.time_windows:
-        opening = rng.random((count, size))
-        opening[:, :depots] = 0.0
-        arrays["tw"] = np.stack([opening, opening + 9.0], axis=-1)
-        arrays["service"] = np.full((count, size), 0.2) * (np.arange(size) >= depots)
-    if features.orienteering or features.prize_collecting:
-        arrays["prize"] = rng.random((count, size)) * (np.arange(size) >= depots)
-    if features.prize_collecting:
-        arrays["penalty"] = rng.random((count, size)) * (np.arange(size) >= depots)
-        arrays["min_prize"] = np.ones(count)
-    if features.stochastic_prizes:
-        arrays["revealed_prize"] = 2 * arrays["prize"] * rng.random((count, size))
-    return arrays
+def small_arrays(name: str) -> dict[str, Any]:
+    """A batch of a variant as a file holds it."""
+    return generate_arrays(name, CUSTOMERS, 2)
 
 
 def save(folder: Path, arrays: dict[str, Any], name: str = "batch.npz") -> Path:
@@ -65,7 +34,7 @@ def save(folder: Path, arrays: dict[str, Any], name: str = "batch.npz") -> Path:
 
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=lambda variant: variant.name)
 def test_every_variant_survives(tmp_path: Path, variant: Variant) -> None:
-    arrays = small_arrays(variant)
+    arrays = small_arrays(variant.name)
     problems = read_npz(save(tmp_path, arrays))
     assert len(problems) == 2
     for problem in problems:
@@ -99,14 +68,14 @@ def test_the_numbers_land_where_they_belong(tmp_path: Path) -> None:
 
 
 def test_scalars_may_stand_for_the_whole_batch(tmp_path: Path) -> None:
-    arrays = small_arrays(VARIANTS["CVRPL"]) | {"capacity": 20, "max_length": np.float32(3.5)}
+    arrays = small_arrays("CVRPL") | {"capacity": 20, "max_length": np.float32(3.5)}
     held = load_arrays(save(tmp_path, arrays))
     assert held["capacity"].tolist() == [20, 20]
     assert held["max_length"].tolist() == [3.5, 3.5]
 
 
 def test_any_memory_order_and_number_type(tmp_path: Path) -> None:
-    arrays = small_arrays(VARIANTS["CVRP"])
+    arrays = small_arrays("CVRP")
     odd = arrays | {
         "coords": np.asfortranarray(arrays["coords"].astype(">f8")),
         "demand": arrays["demand"].astype(np.int16),
@@ -115,14 +84,14 @@ def test_any_memory_order_and_number_type(tmp_path: Path) -> None:
 
 
 def test_unknown_keys_are_said_by_name(tmp_path: Path) -> None:
-    arrays = small_arrays(VARIANTS["CVRP"])
+    arrays = small_arrays("CVRP")
     with pytest.warns(FormatWarning, match="unknown key demands left out"):
         problems = read_npz(save(tmp_path, arrays | {"demands": np.ones(3)}))
     assert problems == read_npz(save(tmp_path, arrays))
 
 
 def test_a_batch_can_be_read_as_another_variant(tmp_path: Path) -> None:
-    path = save(tmp_path, small_arrays(VARIANTS["CVRP"]))
+    path = save(tmp_path, small_arrays("CVRP"))
     problems = read(path, variant="OCVRP", rounding="up")
     assert {(p.variant, p.open_routes, p.distances.metric.rounding) for p in problems} == {
         ("OCVRP", True, "up")
@@ -135,7 +104,7 @@ def test_depots_go_first_and_customers_keep_their_order(tmp_path: Path) -> None:
     problem = Problem.from_coordinates(
         points, depots=(3, 1), demand=demand, capacity=9, windows=[[x, 50 + x] for x in range(5)]
     )
-    write(tmp_path / "batch.npz", problem)
+    write(problem, tmp_path / "batch.npz")
     (again,) = read_npz(tmp_path / "batch.npz")
     assert again.depots == (0, 1)
     assert again.distances.coordinates[:, 0].tolist() == [4, 2, 1, 3, 5]
@@ -152,14 +121,14 @@ def test_the_depots_penalty_is_written_as_nothing(tmp_path: Path) -> None:
         min_prize=1,
         max_routes=1,
     )
-    write(tmp_path / "batch.npz", problem)
+    write(problem, tmp_path / "batch.npz")
     assert load_arrays(tmp_path / "batch.npz")["penalty"].tolist() == [[0, 0.5, np.inf]]
 
 
 def test_the_same_instances_give_the_same_bytes(tmp_path: Path) -> None:
-    problems = read_npz(save(tmp_path, small_arrays(VARIANTS["CVRPTW"])))
-    write(tmp_path / "one.npz", problems)
-    write(tmp_path / "two.npz", read_npz(tmp_path / "one.npz"))
+    problems = read_npz(save(tmp_path, small_arrays("CVRPTW")))
+    write(problems, tmp_path / "one.npz")
+    write(read_npz(tmp_path / "one.npz"), tmp_path / "two.npz")
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
     with zipfile.ZipFile(tmp_path / "one.npz") as held:
         assert {info.date_time for info in held.infolist()} == {(1980, 1, 1, 0, 0, 0)}
@@ -169,7 +138,7 @@ def test_the_same_instances_give_the_same_bytes(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------------------ what goes wrong
 
-BASE = small_arrays(VARIANTS["CVRP"])
+BASE = small_arrays("CVRP")
 NAN = BASE["demand"].copy()
 NAN[1, 3] = np.nan
 # fmt: off
@@ -222,9 +191,7 @@ BAD_ARRAYS: list[tuple[str, str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("variant", "words", "changes"), BAD_ARRAYS, ids=lambda x: str(x)[:40])
 def test_bad_arrays_are_named(tmp_path, variant, words, changes):
     arrays = {
-        key: value
-        for key, value in (small_arrays(VARIANTS[variant]) | changes).items()
-        if value is not None
+        key: value for key, value in (small_arrays(variant) | changes).items() if value is not None
     }
     with pytest.raises(FormatError, match=rf"^{tmp_path}/batch\.npz: {words}") as caught:
         read(save(tmp_path, arrays))
@@ -281,12 +248,12 @@ SQUARE = [[0.0, 0], [0, 1], [1, 0], [1, 1], [2, 2]]
 def test_what_a_batch_cannot_hold_is_refused(tmp_path, words, fields):
     base: dict[str, Any] = {"demand": [0, 1, 1, 1, 1], "capacity": 9}
     with pytest.raises(UnsupportedError, match=words):
-        write(tmp_path / "batch.npz", Problem.from_coordinates(SQUARE, **(base | fields)))
+        write(Problem.from_coordinates(SQUARE, **(base | fields)), tmp_path / "batch.npz")
 
 
 def test_a_batch_holds_one_kind(tmp_path: Path) -> None:
     one = Problem.from_coordinates(SQUARE, depots=())
     with pytest.raises(UnsupportedError, match=r"received \('TSP', 4, 0.* and \('TSP', 5, 0"):
-        write(tmp_path / "batch.npz", [one, Problem.from_coordinates(SQUARE[:4], depots=())])
+        write([one, Problem.from_coordinates(SQUARE[:4], depots=())], tmp_path / "batch.npz")
     with pytest.raises(UnsupportedError, match="at least one instance"):
-        write(tmp_path / "batch.npz", [])
+        write([], tmp_path / "batch.npz")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from files import save
 
 from spacevrp.cli.main import main
 from spacevrp.formats import read, read_solution, write, write_solution
 from spacevrp.problems.errors import FormatError
-from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 
 pytestmark = pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning")
@@ -23,11 +23,6 @@ WINDOWS = "TIME_WINDOW_SECTION\n1 0 99\n2 0 99\n3 20 99\n4 0 99\n5 0 99\n"
 def instance(kind: str, *keys: str, sections: str = DEMAND, points: str = POINTS) -> str:
     head = [f"TYPE: {kind}", "DIMENSION: 5", "EDGE_WEIGHT_TYPE: EUC_2D", *keys]
     return "\n".join(["NAME: case", *head]) + "\n" + points + sections + "EOF\n"
-
-
-def save(folder: Path, text: str, name: str = "case.vrp") -> Path:
-    (folder / name).write_text(text, encoding="utf-8")
-    return folder / name
 
 
 def rows(name: str, *values: object) -> str:
@@ -140,7 +135,6 @@ def test_plans_cost_what_they_should(
     tmp_path: Path, text: str, sol: str, cost: float, rounding: str, broken: list[str]
 ) -> None:
     problem = read(save(tmp_path, text))
-    assert isinstance(problem, Problem)
     assert problem.distances.metric.rounding == rounding
     path = save(tmp_path, f"Route #{sol}\nCost: {cost}\nComment: by hand\n", "case.sol")
     (plan,) = read_solution(path, problem).instances
@@ -148,7 +142,7 @@ def test_plans_cost_what_they_should(
     assert verdict.cost == pytest.approx(cost, abs=1e-9)
     assert [violation.code for violation in verdict.violations] == broken
     # Written and read again, instance and plan are what they were.
-    write(tmp_path / "again.vrp", problem)
+    write(problem, tmp_path / "again.vrp")
     again = read(tmp_path / "again.vrp")
     assert again == problem
     write_solution(tmp_path / "again.sol", plan, problem=problem)
@@ -157,7 +151,6 @@ def test_plans_cost_what_they_should(
 
 def test_types_are_the_vehicles_with_the_same_terms(tmp_path: Path) -> None:
     problem = read(save(tmp_path, MIXED))
-    assert isinstance(problem, Problem)
     assert [(one.name, one.count, one.capacity) for one in problem.vehicles or ()] == [
         ("1", 1, (4,)),
         ("2-3", 2, (3,)),
@@ -169,20 +162,18 @@ def test_a_key_is_for_all_vehicles(tmp_path: Path) -> None:
     """Without windows a limit on the duration is when the depot closes."""
     text = instance("HFVRP", "VEHICLES: 2", "CAPACITY: 9", "VEHICLES_MAX_DURATION: 12")
     problem = read(save(tmp_path, text))
-    assert isinstance(problem, Problem)
     assert (problem.vehicles, problem.max_routes, problem.capacity) == (None, 2, 9)
     assert problem.windows[0].tolist() == [0, 12]
     text = instance("HFVRP", "VEHICLES: 2", "CAPACITY: 9", "VEHICLES_MAX_DISTANCE: 12")
-    assert read(save(tmp_path, text)).max_length == 12  # type: ignore[union-attr]
+    assert read(save(tmp_path, text)).max_length == 12
     text = instance("HFVRP", "VEHICLES: 2", "CAPACITY: 9", "VEHICLES_UNIT_DISTANCE_COST: 3")
-    (only,) = read(save(tmp_path, text)).fleet  # type: ignore[union-attr]
+    (only,) = read(save(tmp_path, text)).fleet
     assert (only.unit_distance_cost, only.count, only.capacities) == (3, 2, (9,))
 
 
 def test_several_kinds_of_load(tmp_path: Path) -> None:
     sections = rows("DEMAND", "0 0", "1 2", "1 2", "1 2", "1 2") + rows("CAPACITY", "2 9", "9 4")
     problem = read(save(tmp_path, instance("HFVRP", "VEHICLES: 2", sections=sections)))
-    assert isinstance(problem, Problem)
     assert problem.loads[1].tolist() == [1, 2]
     assert [one.capacities for one in problem.fleet] == [(2, 9), (9, 4)]
 
@@ -193,7 +184,6 @@ def test_several_kinds_of_load(tmp_path: Path) -> None:
     (MIXED, "VEHICLES: 3\n", "", "VEHICLES: expected a number, as HFVRP needs it"),
     (MIXED, "2 3\n3 3\nV", "2 3\n2 3\nV", "expected every vehicle once, received 2 again"),
     (MIXED, "1 10\n", "7 10\n", "expected a vehicle of 1 to 3, received 7"),
-    (MIXED, "1 10\n", "1 nan\n", "expected a finite number, received nan"),
     (MIXED, "1 10\n", "1 -10\n", r"fixed_cost: expected a finite number of at least 0"),
     (MIXED, "1 4\n", "1 -4\n", r"capacity: expected more than 0"),
     (MIXED, "VEHICLES: 3", "VEHICLES: 3\nCAPACITY: 9", "no section next to the key CAPACITY"),
@@ -205,10 +195,8 @@ def test_several_kinds_of_load(tmp_path: Path) -> None:
     (CHOICE, "1 2 3\n", "1 2 7\n", "GROUP_SECTION: expected a node of 1 to 5, received 7"),
     (CHOICE, "2 4\n3", "2 4 3\n3", "groups"),
     (CHOICE, "1 2 3\n", "1 2 1\n", "groups"),
-    (TRIPS, "5 8\n", "5 x\n", "RELEASE_TIME_SECTION: expected a number, received x"),
     (TRIPS, "RELOADS: 1", "RELOADS: 1.5", "max_reloads: expected a whole number"),
     (TRIPS, "2 1\nDEPOT", "2 3\nDEPOT", "reload_depots: expected"),
-    (BOTH_WAYS, "3 3\n", "3 -3\n", "BACKHAUL_SECTION, node 3: expected an amount of at least 0"),
     (TOUR, "VEHICLES: 1", "VEHICLES: 2", "expected no vehicles in TYPE TSP"),
 ])  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, old: str, new: str, words: str) -> None:
@@ -224,7 +212,6 @@ def test_points_in_space(tmp_path: Path, kind: str, apart: int) -> None:
     )
     text = instance("TSP", sections="", points=points).replace("EUC_2D", kind)
     problem = read(save(tmp_path, text))
-    assert isinstance(problem, Problem)
     assert problem.distances.between(0, 4) == apart  # from (0, 0, 0) to (1, 2, 3): 3.74, 6, 3
     assert problem.distances.between(1, 2) == 4
 
@@ -282,7 +269,6 @@ EOF
 
 def test_sequential_ordering_and_tours(tmp_path: Path) -> None:
     problem = read(save(tmp_path, SOP, "order.sop"))
-    assert isinstance(problem, Problem)
     assert set(problem.order) == {(2, 1), (1, 3), (2, 3)}
     tour = save(
         tmp_path, "TYPE : TOUR\nDIMENSION : 4\nTOUR_SECTION\n1\n3\n2\n4\n-1\nEOF\n", "t.tour"
@@ -293,7 +279,6 @@ def test_sequential_ordering_and_tours(tmp_path: Path) -> None:
     wrong = judge(problem, [(0, 1, 2, 3)])
     assert {one.code for one in wrong.violations} == {"order", "arc"}
     plain = read(save(tmp_path, TOUR))
-    assert isinstance(plain, Problem)
     text = "TYPE : TOUR\nDIMENSION : 5\nTOUR_SECTION\n2 3 4 1 5\n-1\nEOF\n"
     (round_trip,) = read_solution(save(tmp_path, text, "u.tour"), plain).instances
     assert judge(plain, round_trip.routes).cost == 4 + 3 + 4 + 1 + 2

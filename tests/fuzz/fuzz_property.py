@@ -113,7 +113,7 @@ def check_conversions(problem: Problem, path: Path | None) -> None:
     for name in ("written.vrp", "written.txt"):
         written = path.with_name(name)
         try:
-            write(written, problem)
+            write(problem, written)
         except SpacevrpError as error:
             check_message(error, written)
             continue

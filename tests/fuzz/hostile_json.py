@@ -90,13 +90,16 @@ _tree_operations = some(_tree_operation)
 def damaged_trees(draw: st.DrawFn, names: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
     """(name, document) of a known document with a few values, keys or types wrong."""
     name = draw(st.sampled_from(names))
-    root = {"root": copy.deepcopy(documents()[name])}
+    return name, _damaged(draw, documents()[name])
+
+
+def _damaged(draw: st.DrawFn, document: dict[str, Any]) -> dict[str, Any]:
+    root = {"root": copy.deepcopy(document)}
     for operate, place, value, word in draw(_tree_operations):
         places = _places(root)[1:]  # the document itself stays
         if places:
             operate(*places[place % len(places)], copy.deepcopy(value), word)
-    document: dict[str, Any] = root["root"]
-    return name, document
+    return root["root"]
 
 
 def write_raw(document: Any) -> str:
@@ -134,9 +137,6 @@ def damaged_solutions(draw: st.DrawFn) -> tuple[str, bytes]:
         for operate, place, other, token in draw(text_operations):
             text = operate(text, place, other, token)
         return name, text.encode("utf-8", errors="surrogatepass")
-    root = {"root": json.loads(files()[draw(st.sampled_from(["plan.json", "plan-stops.json"]))])}
-    for operate, place, value, word in draw(_tree_operations):
-        places = _places(root)[1:]
-        if places:
-            operate(*places[place % len(places)], copy.deepcopy(value), word)
-    return "plan.json", write_raw(root["root"]).encode("utf-8", errors="surrogatepass")
+    plan = json.loads(files()[draw(st.sampled_from(["plan.json", "plan-stops.json"]))])
+    text = write_raw(_damaged(draw, plan))
+    return "plan.json", text.encode("utf-8", errors="surrogatepass")

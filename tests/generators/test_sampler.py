@@ -13,7 +13,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from spacevrp.generators import generate, recipe, variety
-from spacevrp.generators.sampler import Sampler, sample
+from spacevrp.generators.sampler import Sampler
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
@@ -117,7 +117,7 @@ def test_every_sampled_customer_can_be_served(size: int, share: float) -> None:
 @pytest.mark.parametrize("name", ["ACVRPL", "AMDCVRPTW", "AOP"])
 def test_maps_shrink_just_enough(name: str) -> None:
     variant = VARIANTS[name]
-    batch = sample([variant] * 50, 5, seeded(3))
+    batch = Sampler([variant] * 50, 5).draw(seeded(3))
     depots = recipe.num_depots(variant.features)
     out = batch.distance[:, :depots, depots:].amax(dim=1)
     back = batch.distance[:, depots:, :depots].amax(dim=2)
@@ -129,11 +129,11 @@ def test_maps_shrink_just_enough(name: str) -> None:
 
 
 def test_padding_offers_no_short_cuts() -> None:
-    batch = sample([VARIANTS["ATSP"]] * 20, 8, seeded(4), num_nodes=40)
+    batch = Sampler([VARIANTS["ATSP"]] * 20, 8, num_nodes=40).draw(seeded(4))
     assert (batch.distance[:, 8:] == 0).all()
     assert (batch.distance[:, :, 8:] == 0).all()
     inner = batch.distance[:, :8, :8]
-    wide = sample([VARIANTS["ATSP"]] * 20, 40, seeded(4)).distance
+    wide = Sampler([VARIANTS["ATSP"]] * 20, 40).draw(seeded(4)).distance
     assert inner.mean() > 2 * wide.mean()  # 40 nodes know many more detours than 8
 
 
@@ -160,7 +160,7 @@ def per_instance(batch: Batch) -> dict[str, Tensor]:
 def test_the_distribution_is_that_of_the_test_sets(name: str) -> None:
     count, size = 150, 30
     theirs = per_instance(stack(generate(name, size, count)))
-    ours = per_instance(sample([VARIANTS[name]] * count, size, seeded(6)))
+    ours = per_instance(Sampler([VARIANTS[name]] * count, size).draw(seeded(6)))
     for key, values in ours.items():
         difference = values.mean() - theirs[key].mean()
         deviation = ((values.var() + theirs[key].var()) / count).sqrt()

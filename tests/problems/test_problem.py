@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacevrp.generators import generate
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.features import Features
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS, Variant
 
@@ -150,44 +150,13 @@ def test_each_flag_follows_from_the_data(arguments: dict[str, Any], flag: str) -
     assert set(problem.inferred_features.active) == plain | set(flag.split())
 
 
-def typical_data(features: Features) -> dict[str, Any]:
-    """Data that show exactly these flags, each from the definition of its flag."""
-    data: dict[str, Any] = {"depots": ()}
-    if features.depot:
-        data |= {"depots": (0, 1) if features.multi_depot else (0,)}
-        data |= {} if features.several_routes else {"max_routes": 1}
-    demand = np.array([0, 0, 2, 3, 4, 1, 2])
-    if features.backhaul:
-        demand[4] = -4
-    if features.pickup_delivery:
-        demand = np.array([0, -1, 1, -2, 2, -3, 3])
-        data |= {"pairs": [(1, 2), (3, 4), (5, 6)]}
-    if features.capacity:
-        data |= {"demand": demand, "capacity": 5}
-    if features.length_limit:
-        data |= {"max_length": 50}
-    if features.time_windows:
-        data |= {"windows": [(0, 50)] * 7}
-    if features.orienteering:
-        data |= {"maximise_prize": True, "prize": [0, 1, 1, 1, 1, 1, 1]}
-    if features.prize_collecting:
-        data |= {"penalty": [1] * 7, "prize": [0, 1, 1, 1, 1, 1, 1], "min_prize": 3}
-    if features.stochastic_prizes:
-        data |= {"revealed_prize": [0, 1, 1, 2, 2, 0, 0]}
-    return data | {"open_routes": features.open_routes, "backhaul_last": features.backhaul_last}
-
-
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_variant_is_inferred_from_its_data_and_may_be_declared(name: str) -> None:
-    features = VARIANTS[name].features
-    matrix = np.ones((7, 7))
-    if features.asymmetric:
-        matrix[0, 1] = 2
-    problem = Problem.from_matrix(matrix, **typical_data(features))
+    (declared,) = generate(name, 8)
+    problem = declared.replace(variant=None)
     assert problem.variant is None
     assert problem.variant_name == name
-    declared = problem.replace(variant=name)
-    assert declared.features == problem.features == features
+    assert declared.features == problem.features == VARIANTS[name].features
 
 
 # ------------------------------------------------------------------------------------ tolerances

@@ -1,8 +1,12 @@
-"""Limits on rides next to several windows, breaks, reloads and travel times by the time of day."""
+"""Schedules of routes: limits on rides, several windows, breaks, reloads, travel times by the hour.
+
+By hand, and against a clock that is moved on unit by unit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,8 @@ from schedules import Schedules
 
 from spacevrp import Problem, Solution, judge
 from spacevrp.formats.instance_json import read_json, write_json
+from spacevrp.problems.fleet import Break, Vehicle
+from spacevrp.problems.referee.rides import schedule_route
 from spacevrp.search import Stop, improve
 
 # The depot and four customers on a line, one apart.
@@ -145,18 +151,21 @@ def as_windows(ends: list[int], last: int) -> list[tuple[int, int]]:
     return list(zip(ends[::2], [*ends, last][1::2], strict=True))
 
 
-whole = st.integers(0, 9)
+def four(largest: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, largest), min_size=4, max_size=4)
+
+
 windows = st.lists(st.integers(0, LATEST), min_size=1, max_size=4, unique=True).map(
     lambda ends: as_windows(sorted(ends), LATEST)
 )
-one_break = st.fixed_dictionaries({"duration": st.integers(1, 3), "windows": windows})
+one_break = st.fixed_dictionaries({"duration": st.integers(0, 4), "windows": windows})
 vans = st.fixed_dictionaries(
-    {},
+    {"reload_depots": st.just([0]), "open_route": st.booleans()},
     optional={
         "breaks": st.lists(one_break, min_size=1, max_size=2),
-        "latest_start": whole,
-        "window": st.tuples(st.just(0), st.integers(20, 45)),
-        "service": st.dictionaries(st.integers(1, 4), st.integers(0, 4)),
+        "latest_start": st.integers(5, 12),
+        "window": st.tuples(st.integers(0, 5), st.integers(20, 45)),
+        "service": st.dictionaries(st.integers(0, 4), st.integers(0, 4)),
         "speed_factor": st.sampled_from([0.5, 1]),
         "unit_duration_cost": st.just(1),
     },
@@ -164,49 +173,49 @@ vans = st.fixed_dictionaries(
 # Steps of travel times between moments 3 apart: leaving later never means arriving earlier, and all
 # who leave at a whole number arrive at one.
 steps = st.lists(st.sampled_from([-3, 0, 3]), min_size=2, max_size=4)
+ROUTES = [(1, 2, 3, 4), (1, 2, 4, 3), (1, 3, 2, 4), (1, 3, 0, 2, 4), (2, 4, 0, 1, 3)]
+# These part the pairs.
+WITHOUT_PAIRS = [(1, 0, 0, 2), (1, 0, 2, 3, 4)]
 
 
-@settings(max_examples=40)
-@given(
-    windows=st.tuples(*[windows] * 4),
-    service=st.tuples(*[st.integers(0, 2)] * 4),
-    rides=st.tuples(st.integers(1, 6), st.integers(1, 6)),
-    route=st.sampled_from(
-        [
-            (0, 1, 2, 3, 4, 0),
-            (0, 1, 2, 4, 3, 0),
-            (0, 1, 3, 2, 4, 0),
-            (0, 1, 3, 0, 2, 4, 0),
-            (0, 2, 4, 0, 1, 3, 0),
-        ]
-    ),
-    van=vans,
-    steps=st.none() | steps,
-)
-def test_the_referee_finds_what_exists(
-    windows: Any, service: Any, rides: Any, route: Any, van: dict[str, Any], steps: Any
-) -> None:
-    """All schedules on a grid: the same verdict, the same end and the same departure."""
-    fields: dict[str, Any] = {}
-    if steps is not None:
-        van = {**van, "speed_factor": 1}  # slower, they would fall faster than time passes
-        levels = np.cumsum([0, *steps])
-        base = np.abs(np.subtract.outer(range(5), range(5))).astype(float)
-        base[base > 0] -= levels.min()
-        apart = ~np.eye(5, dtype=bool)
-        fields["travel_times"] = [
-            (3.0 * k, base + level * apart) for k, level in enumerate(levels.tolist())
-        ]
-    problem = Problem.from_coordinates(
-        LINE,
-        pairs=[(1, 3), (2, 4)],
-        max_ride=rides,
-        windows=[(0, 40), *windows],
-        service=[1, *service],
-        vehicles=[{**van, "reload_depots": [0]}],
-        allow_unservable=True,
+@st.composite
+def days(draw: st.DrawFn, rides: bool | None = None) -> tuple[Problem, tuple[int, ...]]:
+    """A problem and a route, in whole numbers only, so that every time of a schedule is one."""
+    van, changes = draw(vans), draw(st.none() | steps)
+    base = np.array(draw(st.lists(st.integers(0, 4), min_size=25, max_size=25))).reshape(5, 5)
+    apart = ~np.eye(5, dtype=bool)
+    fields: dict[str, Any] = {"durations": base * apart}
+    if changes is not None:
+        van["speed_factor"] = 1  # slower, they would fall faster than time passes
+        levels = np.cumsum([0, *changes])
+        times = [(3.0 * k, (base + level) * apart) for k, level in enumerate(levels - levels.min())]
+        fields = {"travel_times": times}
+    routes = ROUTES
+    if draw(st.booleans()) if rides is None else rides:
+        limits = draw(st.tuples(st.integers(1, 9), st.integers(1, 9)))
+        fields |= {"pairs": [(1, 3), (2, 4)], "max_ride": limits}
+    else:
+        routes = ROUTES + WITHOUT_PAIRS
+        fields["release"] = draw(st.none() | four(9).map(lambda moments: [None, *moments]))
+    own = draw(st.tuples(*[windows] * 4) | st.just([(0, 30)] * 4))
+    problem = Problem.from_matrix(
+        np.ones((5, 5)),
+        windows=[(draw(st.integers(0, 5)), 40), *own],
+        service=[draw(st.integers(0, 2)), *draw(four(3))],
+        setup=draw(st.none() | four(3).map(lambda durations: [0, *durations])),
+        vehicles=[van],
+        penalty=[0] * 5,  # who is not on the route may be left out
         **fields,
     )
+    middle = draw(st.sampled_from(routes))
+    return problem, (0, *middle) if van["open_route"] else (0, *middle, 0)
+
+
+@settings(max_examples=50)
+@given(days())
+def test_the_referee_finds_what_exists(day: tuple[Problem, tuple[int, ...]]) -> None:
+    """A clock moved on unit by unit: the same verdict, the same end and the same departure."""
+    problem, route = day
     found = Schedules(problem, route, HORIZON).best()
     verdict = judge(problem, [route])
     said = [one.message for one in verdict.violations]
@@ -218,7 +227,7 @@ def test_the_referee_finds_what_exists(
         assert trip.schedule.end == pytest.approx(end)
         assert verdict.terms["makespan"] == pytest.approx(end - trip.schedule.departure)
         # Who leaves between two whole numbers may arrive at one, where travel times rise.
-        off_grid = 1 if steps else 1e-6
+        off_grid = 1 if problem.travel_times else 1e-6
         assert -1e-6 < trip.schedule.departure - leaves < off_grid
         check_schedule(problem, route)
 
@@ -226,10 +235,60 @@ def test_the_referee_finds_what_exists(
 def check_schedule(problem: Problem, route: Sequence[int]) -> None:
     """What a plan shows keeps the rides, and begins in windows."""
     (plan,) = Solution.judged(problem, [list(route)]).plan.routes
-    assert problem.max_ride is not None
     begun = {stop.node: stop.left - stop.service for stop in plan.visits}
     left = {stop.node: stop.left for stop in plan.visits}
-    for (pickup, delivery), limit in zip(problem.pairs, problem.max_ride, strict=True):
+    limits = () if problem.max_ride is None else problem.max_ride
+    for (pickup, delivery), limit in zip(problem.pairs, limits, strict=True):
         assert begun[delivery] - left[pickup] <= limit + 1e-6
     for node, a, b in problem.closed:
-        assert not a + 1e-6 < begun[node] < b - 1e-6
+        assert node not in begun or not a + 1e-6 < begun[node] < b - 1e-6
+
+
+LIGHTER: list[dict[str, Any]] = [
+    {"closed": ()},
+    {"release": None},
+    {"setup": None},
+    {"breaks": ()},
+    {"latest_start": None},
+    {"window": None},
+    {"service": dict.fromkeys(range(5), 0)},
+]
+
+
+@given(days(rides=False), st.sampled_from(LIGHTER))
+@settings(max_examples=40)
+def test_to_leave_out_a_rule_never_breaks_another(
+    day: tuple[Problem, tuple[int, ...]], fewer: dict[str, Any]
+) -> None:
+    problem, route = day
+    (vehicle,) = problem.vehicles or ()
+    if fewer.keys() & vars(vehicle).keys():
+        lighter = problem.replace(vehicles=[replace(vehicle, **fewer)])
+    else:
+        lighter = problem.replace(**fewer)
+    if judge_times(problem, route):
+        return
+    assert not judge_times(lighter, route)
+    before = schedule_route(problem, route, problem.fleet[0])
+    after = schedule_route(lighter, route, lighter.fleet[0])
+    assert before is not None
+    assert after is not None
+    assert after.end <= before.end + 1e-6
+
+
+def judge_times(problem: Problem, route: tuple[int, ...]) -> list[str]:
+    found = judge(problem, [route], vehicles=[0]).violations
+    return [one.message for one in found if one.code in ("window", "break", "start")]
+
+
+def test_a_driver_who_waits_rests_then() -> None:
+    """From 10 to 60 the van waits for customer 1; a break after the route would end it no later."""
+    van = Vehicle(breaks=[Break(20, window=(5, 90))])
+    problem = Problem.from_coordinates(
+        [(0, 0), (10, 0), (20, 0)], windows=[(0, 200), (0, 15), (60, 90)], vehicles=[van]
+    )
+    schedule = schedule_route(problem, (0, 1, 2, 0), problem.fleet[0])
+    assert schedule is not None
+    assert schedule.pauses is not None
+    assert (schedule.departure, schedule.end) == (5, 80)
+    assert [(one.place, one.begin, one.end) for one in schedule.pauses] == [(2, 15, 35)]

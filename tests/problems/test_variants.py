@@ -27,17 +27,6 @@ def complaint(name: object) -> str:
     return str(caught.value)
 
 
-def test_the_grammar_has_96_capacitated_names_and_14_others() -> None:
-    others = {"TSP", "OP", "PCTSP", "SPCTSP", "PDTSP", "PDCVRP", "OPDCVRP"}
-    others |= {f"A{name}" for name in others}
-    assert len(others) == 14
-    assert others <= set(VARIANTS)
-    capacitated = set(VARIANTS) - others
-    assert len(capacitated) == 96
-    assert all("CVRP" in name for name in capacitated)
-    assert max(VARIANTS, key=len) == "AMDOCVRPBPLTW"
-
-
 def test_names_and_flags_are_one_to_one() -> None:
     assert len({variant.features for variant in VARIANTS.values()}) == 110
     for name, variant in VARIANTS.items():
@@ -81,7 +70,7 @@ def test_an_illegal_name_is_told_the_wrong_letter_and_the_nearest_names(name, fa
 def test_nearest_names_are_ranked_by_letters_to_change() -> None:
     assert nearest_names("CVRPTV")[0] == "CVRPTW"
     assert nearest_names("CVRP") == ("CVRP", "ACVRP", "CVRPB")  # 0, 1, 1 letters
-    assert nearest_names("AMDOCVRPBPLTX", count=1) == ("AMDOCVRPBPLTW",)
+    assert nearest_names("AMDOCVRPBPLTX")[0] == "AMDOCVRPBPLTW"
 
 
 @pytest.mark.parametrize("name", ["", None, 5, 5.0, True, b"CVRP", ["CVRP"], {"CVRP"}, object()])

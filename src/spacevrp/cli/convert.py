@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         raise SpacevrpError(f"{args.output}: expected the name of an instance, received a solution")
     problems = read_instances(args, lenient=True)
     check_target(args.output)
-    write(args.output, problems)
+    write(problems, args.output)
     if not args.quiet:
         nodes = f"{problems[0].size} nodes" if len(problems) == 1 else f"{len(problems)} instances"
         names = sorted({problem.variant_name for problem in problems})

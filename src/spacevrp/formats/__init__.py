@@ -10,7 +10,7 @@ The contract of every format is docs/formats.md. A file that cannot be read give
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,13 @@ from spacevrp.formats.solutions import solution_json as solution_json
 from spacevrp.formats.solutions import write_solution as write_solution
 from spacevrp.formats.vrplib import read_vrplib as read_vrplib
 from spacevrp.formats.vrplib_writing import write_vrplib as write_vrplib
-from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
+from spacevrp.problems.conversion import show
+from spacevrp.problems.errors import FormatError, ProblemError, SpacevrpError, UnsupportedError
 from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.plan_documents import solution_document as solution_document
 from spacevrp.problems.plan_sol import solution_sol as solution_sol
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
 from spacevrp.problems.sources.skills import without_unskilled
 
 _FORMAT_OF_SUFFIX = {
@@ -137,28 +139,44 @@ def _with_vehicles(
         raise FormatError(f"{path}: {error}") from error
 
 
-def write(path: str | Path, problems: Problem | Sequence[Problem]) -> None:
-    """Write one instance or a batch (.npz), by the suffix of the path.
+def write(what: Problem | Iterable[Problem] | Solution, path: str | Path) -> None:
+    """Write an instance, a batch of instances or a solution, in the format that the suffix says.
 
-    .json, .vrp, .tsp and .atsp (VRPLIB), or .txt: Li and Lim's layout for pairs, else Solomon's.
+    Parameters
+    ----------
+    what
+        A problem (.json, .vrp, .tsp and .atsp for VRPLIB, or .txt: Li and Lim's layout for pairs,
+        else Solomon's), several (.npz), or a solution (.sol, .json, .geojson, .gpx, .csv, .txt; see
+        :meth:`Solution.save`).
+    path
+        The file.
 
     Raises
     ------
     UnsupportedError
-        Names the feature of the problem that the format cannot hold.
+        Names what the format cannot hold.
     """
+    if not isinstance(path, str | Path):
+        raise SpacevrpError(f"path: expected the name of a file, received {show(path)}")
+    if isinstance(what, Solution):
+        what.save(path)
+        return
+    several = isinstance(what, Iterable) and not isinstance(what, str | Path)
+    problems: list[Any] = list(what) if several else [what]  # type: ignore[arg-type]
+    for entry in problems:
+        if not isinstance(entry, Problem):
+            raise SpacevrpError(f"what: expected problems or a solution, received {show(entry)}")
     path = Path(path)
-    several = [problems] if isinstance(problems, Problem) else list(problems)
     kind = _FORMAT_OF_SUFFIX.get(path.suffix.lower())
     if kind == "npz":
-        write_npz(path, several)
+        write_npz(path, problems)
         return
     if kind not in _WRITERS:
         raise UnsupportedError(
             f"{path}: instances are written as .npz, .json, .vrp, .tsp, .atsp or .txt"
         )
-    if len(several) != 1:
+    if len(problems) != 1:
         raise UnsupportedError(
-            f"{path}: the format holds one instance, received {len(several)}; write .npz"
+            f"{path}: the format holds one instance, received {len(problems)}; write .npz"
         )
-    _WRITERS[kind](path, several[0])
+    _WRITERS[kind](path, problems[0])

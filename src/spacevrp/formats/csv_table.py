@@ -22,7 +22,7 @@ from spacevrp.formats.files import fail, read_text, shown, unreadable, warn
 from spacevrp.formats.foreign import read_foreign, relaying_warnings
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.sources.columns import names_in, normalised, written_id
+from spacevrp.problems.sources.columns import names_in, normalised, whole_cell, written_id
 from spacevrp.problems.sources.vehicles import vehicles_from_table
 
 VEHICLES = "vehicles"
@@ -113,12 +113,8 @@ def _cell(value: Any) -> Any:
 
 def _with_ids(columns: dict[str, list[Any]], names: Collection[str]) -> dict[str, list[Any]]:
     """The columns; ids are whole numbers where they are numbers."""
-
-    def whole(entry: Any) -> Any:
-        return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
-
     return {
-        name: [whole(entry) for entry in column] if _holds_ids(name, names) else column
+        name: [whole_cell(entry) for entry in column] if _holds_ids(name, names) else column
         for name, column in columns.items()
     }
 

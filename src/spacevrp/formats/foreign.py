@@ -17,12 +17,6 @@ from spacevrp.problems.sources.frame import ColumnWarning
 T = TypeVar("T")
 # Keys that only our own JSON has, or that only our own has at the top.
 _OWN_KEYS = ("format", "version", "locations", "matrix", "coordinates", "lonlat")
-_MAKERS: dict[str, Callable[..., Problem]] = {
-    "vroom": Problem.from_vroom,
-    "ortools": Problem.from_ortools,
-    "table": Problem.from_table,
-    "columns": Problem.from_frame,
-}
 
 
 def foreign_kind(document: dict[str, Any]) -> str | None:
@@ -32,7 +26,7 @@ def foreign_kind(document: dict[str, Any]) -> str | None:
     kind = recognise(document)
     if kind == "table" and any(key in document for key in _OWN_KEYS):
         return None  # an instance of ours with durations
-    return kind if kind in _MAKERS else None
+    return None if kind == "fields" else kind
 
 
 def read_foreign(
@@ -48,10 +42,11 @@ def read_foreign(
     Durations that are known to be in seconds become those of the ``time_unit``; others are in it.
     """
     beside = {name: value for name, value in fields.items() if value is not None}
+    make = Problem.from_frame if kind == "columns" else Problem.from_data
     try:
         if variant is not None:
             beside = read_as(variant, {}) | beside
-        return relaying_warnings(path, lambda: _MAKERS[kind](data, name=path.stem, **beside))
+        return relaying_warnings(path, lambda: make(data, name=path.stem, **beside))
     except (ProblemError, VariantError) as error:
         node = error.node if isinstance(error, ProblemError) else None
         known = node is not None and 0 <= node < len(lines)

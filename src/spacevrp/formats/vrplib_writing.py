@@ -64,6 +64,7 @@ def _others(problem: Problem) -> dict[str, bool]:
         and bool(problem.service.any()),
         "customers next to pairs": bool(paired) and paired != set(problem.customers),
         "pairs without windows": bool(paired) and not timed,
+        "release next to pickups": problem.release is not None and bool((problem.loads < 0).any()),
         "penalty without a depot": not problem.depots and bool(np.isfinite(penalty).any()),
         "penalty of 0": bool((penalty == 0).any()),
         "backhaul_last": problem.backhaul_last and problem.open_routes,
@@ -163,13 +164,16 @@ def _node_lines(problem: Problem) -> Iterator[str]:
     collected = np.maximum(0.0 - problem.loads, 0.0) + problem.pickups
     prize = np.where(np.isfinite(problem.penalty), problem.penalty, 0.0)
     prize[list(problem.depots)] = 0.0
+    # What is always there is there when the first depot opens.
+    first = problem.windows[list(problem.depots), 0].min()
+    release = None if problem.release is None else np.maximum(problem.release, first)
     for heading, values in {
         "DEMAND": np.maximum(problem.loads, 0.0),
         "BACKHAUL": collected if collected.any() else None,
         "TIME_WINDOW": problem.windows if timed else None,
         "SERVICE_TIME": problem.service if problem.service.any() else None,
         "PRIZE": prize if prize.any() else None,
-        "RELEASE_TIME": problem.release,
+        "RELEASE_TIME": release,
     }.items():
         if values is not None:
             yield f"{heading}_SECTION"

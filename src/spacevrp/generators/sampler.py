@@ -7,6 +7,7 @@ its shapes, so that a draw can be captured in a CUDA graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 
 import torch
 from torch import Tensor
@@ -23,20 +24,8 @@ from spacevrp.tensors.batch import LOAD_RULE_CODES, PAIRED_LOAD, Batch
 Kind = tuple[Features, int]
 
 
-def sample(
-    variants: Sequence[Variant],
-    size: int | Sequence[int],
-    generator: torch.Generator | None = None,
-    device: torch.device | str = "cpu",
-    num_nodes: int | None = None,
-    load_rule: str = "single",
-) -> Batch:
-    """One random instance per entry of ``variants``; to draw often, keep a :class:`Sampler`."""
-    return Sampler(variants, size, device, num_nodes, load_rule).draw(generator)
-
-
 class Sampler:
-    """Draws batches of a fixed list of variants.
+    """Draws batches of a fixed list of variants: one random instance for each entry.
 
     Parameters
     ----------
@@ -92,16 +81,13 @@ class Sampler:
     # --------------------------------------------------------------- what is the same in every draw
 
     def _set_flags(self, all_features: list[Features]) -> None:
-        def flags(name: str) -> Tensor:
-            return self._tensor([getattr(features, name) for features in all_features])  # (B,)
-
-        prizes = ("orienteering", "prize_collecting", "stochastic_prizes")
-        names = ("capacity", "backhaul", "time_windows", *prizes)
-        self._flag = {name: flags(name) for name in names}
-        # Whether a part of the recipe is needed at all.
-        self._any = {
-            name: any(getattr(features, name) for features in all_features) for name in self._flag
+        held = {
+            flag.name: [getattr(features, flag.name) for features in all_features]
+            for flag in fields(Features)
         }
+        self._flag = {name: self._tensor(values) for name, values in held.items()}  # (B,) each
+        # Whether a part of the recipe is needed at all.
+        self._any = {name: any(values) for name, values in held.items()}
         rows: dict[bool, list[int]] = {False: [], True: []}
         for row, features in enumerate(all_features):
             rows[features.asymmetric].append(row)
@@ -165,10 +151,7 @@ class Sampler:
             recipe.num_nodes(features, size) + 1 if features.several_routes else 1
             for features, size in kinds
         ]
-
-        def flags(name: str) -> Tensor:
-            return self._tensor([getattr(features, name) for features in all_features])
-
+        same = ("open_routes", "backhaul_last", "several_routes", "orienteering")
         optional = self._flag["orienteering"] | self._flag["prize_collecting"]
         self._fixed = {
             "unit": torch.ones(count, dtype=torch.float64, device=self.device),
@@ -184,11 +167,10 @@ class Sampler:
             "is_pickup": self._is_pickup,
             "is_delivery": self._is_delivery,
             "max_routes": self._tensor(fleets, torch.int64),
-            **{name: flags(name) for name in ("open_routes", "backhaul_last", "several_routes")},
-            **{name: flags(name) for name in ("orienteering", "prize_collecting", "backhaul")},
-            "has_depot": flags("depot"),
-            "paired": flags("pickup_delivery"),
-            "windowed": flags("time_windows"),
+            **{name: self._flag[name] for name in (*same, "prize_collecting", "backhaul")},
+            "has_depot": self._flag["depot"],
+            "paired": self._flag["pickup_delivery"],
+            "windowed": self._flag["time_windows"],
             "attributes": self._tensor(
                 [list(features.attributes) for features in all_features], self.dtype
             ),

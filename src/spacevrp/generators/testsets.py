@@ -222,16 +222,7 @@ def _as_problem(
     if features.pickup_delivery:
         half = (len(arrays["coords" if "coords" in arrays else "matrix"][position]) - depots) // 2
         fields["pairs"] = tuple((node, node + half) for node in range(depots, depots + half))
-    fields |= {
-        "depots": range(depots),
-        "load_rule": "single",
-        "open_routes": features.open_routes,
-        "backhaul_last": features.backhaul_last,
-        "maximise_prize": features.orienteering,
-        "max_routes": None if features.several_routes else 1,
-        "variant": variant.name,
-        "name": name,
-    }
+    fields |= {"depots": range(depots), "variant": variant.name, "name": name}
     if features.asymmetric:
         return Problem.from_matrix(arrays["matrix"][position], **fields)
     return Problem.from_coordinates(arrays["coords"][position], **fields)

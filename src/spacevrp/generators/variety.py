@@ -9,6 +9,7 @@ shape depends on what is drawn.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -96,6 +97,11 @@ def _quotas(counts: Sequence[int], share: float) -> list[list[int]]:
     return quotas
 
 
+def _uniform(like: Tensor, generator: torch.Generator | None, *shape: int) -> Tensor:
+    """Numbers from 0 to 1 on the device and in the type of another tensor."""
+    return torch.rand(shape, generator=generator, device=like.device, dtype=like.dtype)
+
+
 def cluster(points: Tensor, is_depot: Tensor, generator: torch.Generator | None) -> Tensor:
     """Move some customers of each instance to clusters; depots stay.
 
@@ -103,10 +109,7 @@ def cluster(points: Tensor, is_depot: Tensor, generator: torch.Generator | None)
     each customer moves with a probability drawn for the instance.
     """
     count, nodes, _ = points.shape
-
-    def uniform(*shape: int) -> Tensor:
-        return torch.rand(shape, generator=generator, device=points.device, dtype=points.dtype)
-
+    uniform = partial(_uniform, points, generator)
     centres = uniform(count, MOST_CLUSTERS, 2)
     clusters = (uniform(count, 1) * MOST_CLUSTERS).floor() + 1  # (B, 1)
     share = (2 * uniform(count, 1)).clamp(min=1.0) - 1.0  # 0 in half of the instances
@@ -124,10 +127,7 @@ def draw_loads(
 
     ``bounds`` are ``DEMANDS`` on the device, in the type of the draws.
     """
-
-    def uniform(*shape: int) -> Tensor:
-        return torch.rand(shape, generator=generator, device=bounds.device, dtype=bounds.dtype)
-
+    uniform = partial(_uniform, bounds, generator)
     low, high = bounds[(uniform(count) * len(bounds)).long()].unbind(dim=1)  # (count,) each
     demand = low[:, None] + (uniform(count, nodes) * (high - low + 1)[:, None]).floor()
     route = SHORTEST_ROUTE + (LONGEST_ROUTE - SHORTEST_ROUTE) * uniform(count).square()
@@ -137,5 +137,5 @@ def draw_loads(
 
 def draw_penalties(count: int, like: Tensor, generator: torch.Generator | None) -> Tensor:
     """What the penalties of each instance are multiplied with, (count, 1)."""
-    part = torch.rand((count, 1), generator=generator, device=like.device, dtype=like.dtype)
+    part = _uniform(like, generator, count, 1)
     return LOWEST_PENALTIES * (HIGHEST_PENALTIES / LOWEST_PENALTIES) ** part

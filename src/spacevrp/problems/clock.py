@@ -10,12 +10,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spacevrp.problems.conversion import as_number, show
+from spacevrp.problems.conversion import Array, as_number, show
 from spacevrp.problems.errors import ProblemError
 
-Array = NDArray[np.float64]
 # What stands for a moment: a date with a time, text, or a plain number.
 Moment = datetime | str | float
 

@@ -274,7 +274,7 @@ def dimensions(values: Any) -> int:
     """How deep lists are nested; -1 for what has no regular shape."""
     try:
         return np.ndim(plain_array(values))
-    except (TypeError, ValueError, OverflowError, RuntimeError):
+    except _REFUSALS:
         return -1
 
 

@@ -209,13 +209,7 @@ class Distances:
             return self._matrix
         assert self.coordinates is not None
         points = np.asfortranarray(self.coordinates)  # each axis in one piece
-        whole = np.empty((self.size, self.size))
-        rows = max(1, _BLOCK_ENTRIES // self.size)
-        for first in range(0, self.size, rows):
-            some = points[first : first + rows, None]  # (rows, 1, 2)
-            whole[first : first + rows] = self.metric.measure(some, points)
-        np.fill_diagonal(whole, 0.0)
-        return whole
+        return _between_all(points, self.metric.measure)
 
     def same_as(self, other: Distances) -> bool:
         """Whether both hold the same numbers in the same form."""
@@ -233,6 +227,18 @@ class Distances:
             return Distances(matrix=self._matrix[np.ix_(order, order)])
         assert self.coordinates is not None
         return Distances(coordinates=self.coordinates[order], metric=self.metric)
+
+
+def _between_all(points: Array, measure: Callable[[Array, Array], Array]) -> Array:
+    """What is measured between all points (N, 2), and 0 on the diagonal, (N, N)."""
+    size = len(points)
+    whole = np.empty((size, size))
+    rows = max(1, _BLOCK_ENTRIES // max(size, 1))
+    for first in range(0, size, rows):
+        some = points[first : first + rows, None]  # (rows, 1, 2)
+        whole[first : first + rows] = measure(some, points)
+    np.fill_diagonal(whole, 0.0)
+    return whole
 
 
 def _checked_coordinates(values: ArrayLike, field: str) -> Array:
@@ -262,21 +268,17 @@ def _checked_matrix(values: ArrayLike | None, field: str) -> Array:
 
 # Mean radius of the earth in metres (IUGG).
 EARTH_RADIUS = 6_371_008.8
-_BLOCK_ON_EARTH = 2**20  # as above
 
 
 def great_circle(points: Array) -> Array:
     """Metres between all pairs of (longitude, latitude) in degrees, (N, N), by haversines."""
-    radians = np.radians(points)
-    size = len(points)
-    metres = np.empty((size, size))
-    rows = max(1, _BLOCK_ON_EARTH // max(size, 1))
-    for first in range(0, size, rows):
-        some = radians[first : first + rows, None]  # (rows, 1, 2)
-        half = 0.5 * (some - radians)
-        squared = np.square(np.sin(half[..., 1])) + np.cos(some[..., 1]) * np.cos(
-            radians[:, 1]
-        ) * np.square(np.sin(half[..., 0]))
-        metres[first : first + rows] = 2.0 * EARTH_RADIUS * np.arcsin(np.sqrt(squared.clip(0, 1)))
-    np.fill_diagonal(metres, 0.0)
-    return metres
+    return _between_all(np.radians(points), _haversine)
+
+
+def _haversine(origin: Array, target: Array) -> Array:
+    """Metres between (longitude, latitude) in radians."""
+    half = 0.5 * (origin - target)
+    squared = np.square(np.sin(half[..., 1])) + np.cos(origin[..., 1]) * np.cos(
+        target[..., 1]
+    ) * np.square(np.sin(half[..., 0]))
+    return np.asarray(2.0 * EARTH_RADIUS * np.arcsin(np.sqrt(squared.clip(0, 1))))

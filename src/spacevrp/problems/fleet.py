@@ -420,11 +420,6 @@ def as_alike(types: Sequence[dict[str, Any]], depots: int) -> dict[str, Any] | N
     return {renamed.get(k, k): value for k, value in types[0].items() if k not in left_out}
 
 
-def shifts_of(vehicles: Sequence[Vehicle]) -> Array:
-    """The ends of the shifts (K, 2); infinite where there is no limit."""
-    return np.array([vehicle.window or NEVER for vehicle in vehicles]).reshape(-1, 2)
-
-
 def ways_out(fleet: tuple[Terms, ...]) -> tuple[tuple[int, int], ...]:
     """The different (start, end) of routes, in the order of types; open ones end at the start."""
     return tuple(dict.fromkeys((t.start, t.start if t.end is None else t.end) for t in fleet))
@@ -433,11 +428,6 @@ def ways_out(fleet: tuple[Terms, ...]) -> tuple[tuple[int, int], ...]:
 def called(terms: Terms) -> str:
     """What to call a type in a message."""
     return f"type {terms.number} ({terms.name})" if terms.name else f"type {terms.number}"
-
-
-def route_rules_of(vehicle: Vehicle) -> tuple[str, ...]:
-    """The rules of routes that a type has, by the names of its fields."""
-    return tuple(name for name in ROUTE_RULES if getattr(vehicle, name) != UNSAID[name])
 
 
 def unlearned_terms(fleet: tuple[Terms, ...]) -> str | None:

@@ -151,9 +151,7 @@ def _types(problem: Problem) -> list[tuple[Any, ...]]:
     """What holds for each type of vehicle; one for all where vehicles are alike."""
     if problem.vehicles is not None:
         return [_terms(problem, terms) for terms in problem.fleet]
-    slack = [problem.load_slack(one, kind) for kind, one in enumerate(problem.capacities)]
-    limits = (0.0, problem.max_length, -math.inf, math.inf)
-    return [(-1, -1, problem.capacities, slack, *limits, -1, (), ())]
+    return [(-1, -1, *_terms(problem, problem.uniform_terms(0))[2:])]  # from and to any depot
 
 
 def _terms(problem: Problem, terms: Terms) -> tuple[Any, ...]:

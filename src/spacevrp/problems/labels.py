@@ -76,13 +76,13 @@ def as_places(places: Any, size: int, *, geographic: bool, field: str = "places"
     return points
 
 
-def resolve_nodes(nodes: Any, ids: Sequence[Hashable] | None, field: str, depth: int = 2) -> Any:
+def resolve_nodes(nodes: Any, ids: Sequence[Hashable] | None, field: str) -> Any:
     """Nodes, or lists of them, as numbers of nodes; what is none is left for others to refuse.
 
     Text is an id. A number is an id where ids are numbers, and otherwise the number of a node. A
     :class:`NodeNumber` is what it says, whatever the ids are.
     """
-    return _resolve(nodes, _Names(ids), field, depth)
+    return _resolve(nodes, _Names(ids), field, depth=2)
 
 
 def as_nodes(field: str, nodes: Any, ids: Sequence[Hashable] | None) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ from spacevrp.problems.conversion import (
     show,
 )
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.fleet import Vehicle, blame_vehicle, shifts_of
+from spacevrp.problems.fleet import NEVER, Vehicle, blame_vehicle
 from spacevrp.problems.problem_data import ProblemData
 from spacevrp.problems.scales import longest_of
 
@@ -324,7 +324,7 @@ def fill_openings(problem: ProblemData, windows: Array) -> Array:
     absent = np.isneginf(windows[:, 0])
     if not absent.any():
         return windows
-    shifts = shifts_of(problem.vehicles or ())
+    shifts = np.array([one.window or NEVER for one in problem.vehicles or ()]).reshape(-1, 2)
     midnight = None if problem.clock is None else problem.clock.midnight
     day = 24 * TIME_UNITS["h"] / TIME_UNITS[problem.time_unit]
     resolved = windows.copy()

@@ -208,8 +208,7 @@ class Problem(Constructors):
             keep(name, as_flag(name, getattr(self, name)))
         service = as_durations(plain_array(self.service), self.time_unit)
         keep("service", per_node("service", service, size, 0.0))
-        if self.setup is not None:
-            keep("setup", as_setup(self.setup, size, self.time_unit))
+        keep("setup", as_setup(self.setup, size, self.time_unit))
         demand, more_demand, capacities = read_loads(
             size, self.demand, self.more_demand, self.capacity, self.more_capacity
         )
@@ -249,10 +248,8 @@ class Problem(Constructors):
         found: dict[str, Any] = {"closed": closed}
         if self.vehicles is not None:
             found["vehicles"] = read_vehicle_moments(reading, self.vehicles)
-        if self.release is not None:
-            found["release"] = read_release(reading, self.release, self.size)
-        if not (isinstance(self.travel_times, tuple) and not self.travel_times):
-            found["travel_times"] = read_travel_times(reading, self.travel_times, self.size)
+        found["release"] = read_release(reading, self.release, self.size)
+        found["travel_times"] = read_travel_times(reading, self.travel_times, self.size)
         if windows is None and reading.clock is not None:
             windows = np.tile([-np.inf, np.inf], (self.size, 1))
         if reading.clock is not None and reading.clock.unit != self.time_unit:

@@ -13,7 +13,7 @@ from spacevrp.problems.clock import Clock
 from spacevrp.problems.conversion import Array
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.features import Features
-from spacevrp.problems.fleet import NEVER, ROUTE_RULES, Terms, Vehicle, route_rules_of
+from spacevrp.problems.fleet import NEVER, ROUTE_RULES, UNSAID, Terms, Vehicle
 from spacevrp.problems.leniency import allows_unservable
 from spacevrp.problems.objective import Objective
 
@@ -207,8 +207,12 @@ class ProblemData(RelationData):
             for name in ("closed", "release", "setup", "travel_times")
             if getattr(self, name) is not None and len(getattr(self, name))
         ]
-        of_types = {name for vehicle in self.vehicles or () for name in route_rules_of(vehicle)}
-        return (*found, *(name for name in ROUTE_RULES if name in of_types))
+        found += [
+            name
+            for name in ROUTE_RULES
+            if any(getattr(vehicle, name) != UNSAID[name] for vehicle in self.vehicles or ())
+        ]
+        return tuple(found)
 
     @property
     def has_route_rules(self) -> bool:

@@ -133,10 +133,10 @@ def _explain(name: object) -> str:
     return f"variant {name!r} is not legal: {fault}; nearest: {', '.join(nearest_names(name))}"
 
 
-def nearest_names(name: str, count: int = 3) -> tuple[str, ...]:
-    """The legal names with the fewest letters to insert, delete or replace."""
+def nearest_names(name: str) -> tuple[str, ...]:
+    """The three legal names with the fewest letters to insert, delete or replace."""
     ranked = sorted(VARIANTS, key=lambda legal: (_edit_distance(name.upper(), legal), legal))
-    return tuple(ranked[:count])
+    return tuple(ranked[:3])
 
 
 def _edit_distance(left: str, right: str) -> int:

@@ -50,7 +50,7 @@ class Drivers:
     """
 
     def __init__(self, ids: Mapping[str, Sequence[int | str]] | None) -> None:
-        self._ids = as_vehicle_ids(ids) or {}
+        self._ids = ids or {}
         self._gone: Counter[str] = Counter()
         self._routes = 0
 

@@ -116,7 +116,6 @@ def test_places_without_a_matrix_need_a_speed() -> None:
     (changed(DOCUMENT, "vehicles", 0, "wings", to=2), UnsupportedError, "the key 'wings'"),
     (changed(DOCUMENT, "jobs", 0, "delivery", to=[1, 2]), ProblemError, "2 amounts, received"),
     (changed(DOCUMENT, "vehicles", 1, "profile", to="bike"), UnsupportedError, "same profile"),
-    (changed(DOCUMENT, "vehicles", 0, "costs", to={"per_km": 9}), UnsupportedError, "per_km"),
     (changed(DOCUMENT, "vehicles", 0, "costs", to={"per_mile": 9}), UnsupportedError,
      "vehicle 0, costs: the key 'per_mile'"),
     (changed(DOCUMENT, "jobs", 0, "amount", to=[1]), ProblemError, "none beside delivery"),
@@ -136,7 +135,6 @@ def test_places_without_a_matrix_need_a_speed() -> None:
     (changed(DOCUMENT, "matrices", "car", "durations", to=[[0]]), ProblemError, "0 to 0"),
     (changed(DOCUMENT, "matrices", "car", "distances", to=[[0]]), ProblemError, "square"),
     (changed(SHIPMENTS, "shipments", 0, "pickup", to=None), ProblemError, "a table of keys"),
-    (changed(SHIPMENTS, "vehicles", 0, "start_index", to=None), UnsupportedError, "start"),
 ])  # fmt: skip
 def test_refused(document: dict[str, Any], error: Any, part: str) -> None:
     with pytest.raises(error, match=part):

@@ -203,7 +203,6 @@ def test_times_are_those_of_the_unit_that_is_asked_for() -> None:
 
 @pytest.mark.parametrize(("held", "error", "words"), [
     (document(vehicle={"max_distance": 5}), UnsupportedError, "max_distance: not modelled"),
-    (document(vehicle={"profile": "bike"}), ProblemError, "profile 'bike'"),
     (document(vehicle={"start_index": None}), UnsupportedError, "start: vehicles without one"),
     (document(vehicle={"costs": {"per_task_hour": 5}}), UnsupportedError,
      "costs, per_task_hour: not modelled"),

@@ -24,19 +24,6 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, as_routes, judge
 
 
-def limits_document(problem: Problem, limits: Sequence[RouteLimits]) -> list[dict[str, Any]]:
-    """What limits each route, and what binds first."""
-    return [
-        {
-            "number": route.number,
-            "binding": None if route.binding is None else route.binding.code,
-            "message": describe_limits(problem, route),
-            "limits": [_limit(limit) for limit in route.limits],
-        }
-        for route in limits
-    ]
-
-
 def unserved_document(problem: Problem, unserved: Sequence[Unserved]) -> list[dict[str, Any]]:
     """Who is left out, why, and what would let them in."""
     return [
@@ -147,7 +134,15 @@ class Explanation:
             "customers": len(problem.customers),
             "served": self.served,
             "unserved": unserved_document(problem, self.unserved),
-            "routes": limits_document(problem, self.limits),
+            "routes": [
+                {
+                    "number": route.number,
+                    "binding": None if route.binding is None else route.binding.code,
+                    "message": describe_limits(problem, route),
+                    "limits": [_limit(limit) for limit in route.limits],
+                }
+                for route in self.limits
+            ],
             "violations": [asdict(fault) for fault in self.faults],
         }
 

@@ -76,9 +76,8 @@ def _of_limits(
     if "capacity" in codes:
         changes += _larger_capacities(problem, plan, vehicle)
     if "length" in codes:
-        length = length_of(problem, plan)
-        excess = length - max_length_of(problem, plan)
-        changes.append(Change("length", excess, length, vehicle=vehicle))
+        excess = plan.length - max_length_of(problem, plan)
+        changes.append(Change("length", excess, plan.length, vehicle=vehicle))
     if plan.vehicle is None:
         return changes
     vehicle_type, visits = plan.vehicle, float(len(plan.visits))
@@ -92,12 +91,6 @@ def _of_limits(
         if kind in codes:
             changes.append(Change(kind, needs - (limit or 0), needs, vehicle=vehicle))
     return changes
-
-
-def length_of(problem: Problem, plan: RoutePlan) -> float:
-    """How long a route is, whatever a unit of it costs."""
-    nodes = [stop.node for stop in plan.stops]
-    return sum(problem.distances.between(*leg) for leg in pairwise(nodes))
 
 
 def max_length_of(problem: Problem, plan: RoutePlan) -> float:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from spacevrp.problems.explanation.remedies import length_of, max_length_of
+from spacevrp.problems.explanation.remedies import max_length_of
 from spacevrp.problems.plan import Plan, RoutePlan, capacities_of, node_id, peaks_of
 from spacevrp.problems.problem import Problem
 
@@ -75,7 +75,7 @@ def _limits(problem: Problem, route: RoutePlan) -> RouteLimits:
         found.append(window)
     longest = max_length_of(problem, route)
     if math.isfinite(longest):
-        found.append(Limit("length", length_of(problem, route), longest))
+        found.append(Limit("length", route.length, longest))
     if route.vehicle is not None and math.isfinite(route.vehicle.max_duration):
         longest = route.vehicle.max_duration + route.vehicle.max_overtime
         found.append(Limit("duration", route.duration, longest))

@@ -9,7 +9,7 @@ from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.clock import Moment
 from spacevrp.problems.explanation.changes import Change, Relaxation
 from spacevrp.problems.explanation.insertions import Insertion
-from spacevrp.problems.explanation.remedies import length_of, max_length_of, missing_legs
+from spacevrp.problems.explanation.remedies import max_length_of, missing_legs
 from spacevrp.problems.explanation.routes import Limit, RouteLimits
 from spacevrp.problems.fleet import called, called_break
 from spacevrp.problems.plan import RoutePlan, Stop, capacities_of, make_plan, node_id, peaks_of
@@ -114,7 +114,7 @@ def _tell(problem: Problem, insertion: Insertion, plan: RoutePlan, code: str) ->
     if code == "capacity":
         return _tell_load(problem, insertion, plan)
     if code == "length":
-        length, limit = write_apart(length_of(problem, plan), max_length_of(problem, plan))
+        length, limit = write_apart(plan.length, max_length_of(problem, plan))
         there = "there and back" if insertion.nodes[-1] in problem.depots else "there"
         route = f"the way {there} is" if insertion.route is None else "the route would be"
         return f"{route} {length} long, the limit is {limit}"

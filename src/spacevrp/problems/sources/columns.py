@@ -231,6 +231,11 @@ def _choose_places(chosen: dict[str, list[str]], said: Iterable[str]) -> list[st
     return [name for field in dropped for name in chosen.pop(field, [])]
 
 
+def whole_cell(entry: Any) -> Any:
+    """An entry, whole where it is a whole number: a column with gaps holds floats."""
+    return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
+
+
 def cell_of(entry: Any) -> Any:
     """An entry of a table; whatever says nothing is None."""
     return None if type(entry).__name__ == "NAType" or is_absent(entry) else entry

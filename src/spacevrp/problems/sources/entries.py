@@ -50,24 +50,6 @@ def refuse_unknown(where: str, table: Mapping[str, Any], known: Iterable[str]) -
             raise UnsupportedError(f"{where}: the key {show(key)} is not known here")
 
 
-def refuse_present(where: str, table: Mapping[str, Any], keys: Iterable[str], what: str) -> None:
-    """Refuse keys we know and cannot model, wherever they say something."""
-    for key in keys:
-        if key in table and says_something(table[key]):
-            raise UnsupportedError(f"{where}, {key}: {what}")
-
-
-def says_something(value: Any) -> bool:
-    """Whether a value is there at all: neither null, nor 0, nor empty."""
-    if value is None or value is False:
-        return False
-    if isinstance(value, int | float):
-        return value != 0
-    if isinstance(value, str | Sequence | Mapping):
-        return len(value) > 0
-    return True
-
-
 def equal(left: Any, right: Any) -> bool:
     """Whether two values are the same, be they arrays or missing values of pandas."""
     try:
@@ -76,14 +58,3 @@ def equal(left: Any, right: Any) -> bool:
         return bool(np.array_equal(left, right))
     except TypeError:  # pandas' NA is neither equal nor different
         return left is right
-
-
-def all_alike(where: str, values: Sequence[Any], what: str) -> Any:
-    """The one value that all of them have."""
-    for number, value in enumerate(values):
-        if not equal(value, values[0]):
-            raise UnsupportedError(
-                f"{where}: expected the same {what} everywhere, received {show(values[0])} and, at "
-                f"number {number}, {show(value)}"
-            )
-    return values[0]

@@ -26,6 +26,7 @@ from spacevrp.problems.sources.columns import (
     choose,
     is_frame,
     read_columns,
+    whole_cell,
 )
 from spacevrp.problems.sources.columns import COLUMNS as COLUMNS
 from spacevrp.problems.sources.columns import ColumnWarning as ColumnWarning
@@ -66,11 +67,8 @@ def fields_from_frame(
     for field, absent in _EMPTY_CELL.items():
         if field in table:
             fields[field] = _filled(table[field], absent)
-    if "priority" in table:  # a column with gaps holds floats
-        fields["priority"] = [
-            int(entry) if isinstance(entry, float) and entry.is_integer() else entry
-            for entry in _filled(table["priority"], 0)
-        ]
+    if "priority" in table:
+        fields["priority"] = [whole_cell(entry) for entry in _filled(table["priority"], 0)]
     if "pickup_id" in table:
         fields["pairs"] = _read_pairs(table)
     fields["skills"] = _read_skills(table.get("skills", ()))  # of which vehicles make something
@@ -218,11 +216,9 @@ def _only_value(field: str, entries: list[Any]) -> Any:
             raise ProblemError(field, "one value for all", received)
     if not values:
         return None
-    number = values[0]
-    if field == "max_routes":  # a column with gaps holds floats
-        expected = "a whole number"
-        return as_whole(field, int(number) if number.is_integer() else number, expected)
-    return number
+    if field == "max_routes":
+        return as_whole(field, whole_cell(values[0]), "a whole number")
+    return values[0]
 
 
 def _filled(entries: list[Any], absent: float | None) -> list[Any]:

@@ -10,6 +10,7 @@ from spacevrp.problems.conversion import NodeNumber, show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import Vehicle, blame_vehicle
 from spacevrp.problems.labels import resolve_nodes
+from spacevrp.problems.sources.columns import whole_cell
 
 Skills = frozenset[str]
 NO_SKILLS: Skills = frozenset()
@@ -30,8 +31,7 @@ def skills_of(entry: Any) -> Skills:
     listed = list(entry) if isinstance(entry, list | tuple | set | frozenset) else [entry]
     words = []
     for one in listed:
-        if isinstance(one, float) and one.is_integer():  # a column with gaps holds floats
-            one = int(one)
+        one = whole_cell(one)
         if isinstance(one, bool) or not isinstance(one, str | int):
             raise ProblemError("skills", "words or whole numbers", show(one))
         words.append(str(one).strip())

@@ -17,6 +17,7 @@ from spacevrp.problems.sources.columns import (
     normalised,
     read_columns,
     warn_of_columns,
+    whole_cell,
     written_id,
 )
 from spacevrp.problems.sources.skills import skills_of
@@ -119,18 +120,12 @@ def _vehicle(cells: Mapping[str, list[Any]]) -> dict[str, Any]:
 
 def _text(value: Any) -> Any:
     """A name; numbers are names, too."""
-    value = _whole(value)
+    value = whole_cell(value)
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _whole(value: Any) -> Any:
-    """A column with gaps holds floats."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def _node(value: Any) -> Any:
-    value = value.strip() if isinstance(value, str) else value
-    return _whole(value)
+    return value.strip() if isinstance(value, str) else whole_cell(value)
 
 
 def _list(value: Any) -> Any:
@@ -148,6 +143,6 @@ def _flag(value: Any) -> Any:
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    **{"text": _text, "whole": _whole, "node": _node, "nodes": _list, "flag": _flag},
+    **{"text": _text, "whole": whole_cell, "node": _node, "nodes": _list, "flag": _flag},
     "skills": skills_of,
 }

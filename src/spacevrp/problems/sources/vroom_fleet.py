@@ -13,26 +13,21 @@ from spacevrp.problems.errors import ProblemError, UnsupportedError
 from spacevrp.problems.fleet import group_vehicles
 from spacevrp.problems.labels import node_numbers
 from spacevrp.problems.sources.entries import (
-    all_alike,
+    equal,
     list_of,
-    refuse_present,
     refuse_unknown,
     table_of,
 )
 from spacevrp.problems.warning import IgnoredWarning, warn
 
 NOT_MODELLED = "not modelled here yet"
-# The matrix is the same for all vehicles; the rest makes types.
-_ALIKE = ("profile",)
-_PLACES = ("start", "start_index", "end", "end_index")
-_TYPED = (
-    *_PLACES,
-    *("capacity", "time_window", "costs", "skills"),
-    *("max_travel_time", "max_distance", "max_tasks", "speed_factor", "breaks"),
+_KNOWN = (
+    *("id", "description", "type", "profile", "start", "start_index", "end", "end_index"),
+    *("capacity", "time_window", "costs", "skills", "breaks", "steps", "speed_factor"),
+    *("max_travel_time", "max_distance", "max_tasks"),
 )
-_KNOWN = ("id", "description", "type", "steps", *_ALIKE, *_TYPED)
 _BREAK = ("id", "time_windows", "service", "description", "max_load")
-_COSTS_REFUSED = ("per_task_hour",)
+_COSTS = ("fixed", "per_hour", "per_km", "per_task_hour")
 PER_HOUR = 3600.0
 
 
@@ -51,14 +46,9 @@ class Depots:
         except TypeError:
             raise ProblemError(where, "a place", show(location)) from None
         if number == len(self.stops):
-            self.stops.append(stop_at(where, location, index))
+            stop = {"id": None, "where": where, "location": location, "index": index}
+            self.stops.append(stop | {"service": 0.0, "windows": [], "amounts": [], "skills": ()})
         return number
-
-
-def stop_at(where: str, location: Any, index: Any) -> dict[str, Any]:
-    """A stop at which nothing happens; ``where`` is what messages call it."""
-    stop: dict[str, Any] = {"id": None, "where": where, "location": location, "index": index}
-    return stop | {"service": 0.0, "windows": [], "amounts": [], "skills": ()}
 
 
 def check_vehicles(vehicles: Sequence[Mapping[str, Any]]) -> None:
@@ -67,8 +57,9 @@ def check_vehicles(vehicles: Sequence[Mapping[str, Any]]) -> None:
         where = f"vehicle {number}"
         refuse_unknown(where, vehicle, _KNOWN)
         costs = table_of(f"{where}, costs", vehicle.get("costs") or {})
-        refuse_present(f"{where}, costs", costs, _COSTS_REFUSED, NOT_MODELLED)
-        refuse_unknown(f"{where}, costs", costs, ("fixed", "per_hour", "per_km", *_COSTS_REFUSED))
+        if costs.get("per_task_hour"):
+            raise UnsupportedError(f"{where}, costs, per_task_hour: {NOT_MODELLED}")
+        refuse_unknown(f"{where}, costs", costs, _COSTS)
         if vehicle.get("steps"):
             warn(
                 f"{where}, steps: where VROOM's search begins, and not part of the problem; left "
@@ -79,8 +70,14 @@ def check_vehicles(vehicles: Sequence[Mapping[str, Any]]) -> None:
             raise UnsupportedError(f"{where}, start: vehicles without one are {NOT_MODELLED}")
         if vehicle.get("max_distance") is not None:
             raise UnsupportedError(f"{where}, max_distance: {NOT_MODELLED}")
-    for key in _ALIKE:
-        all_alike(f"vehicles, {key}", [vehicle.get(key) for vehicle in vehicles], key)
+    # The matrix is the same for all vehicles; the rest makes types.
+    first = vehicles[0].get("profile")
+    for number, vehicle in enumerate(vehicles):
+        if not equal(vehicle.get("profile"), first):
+            raise UnsupportedError(
+                f"vehicles, profile: expected the same profile everywhere, received {show(first)} "
+                f"and, at number {number}, {show(vehicle.get('profile'))}"
+            )
 
 
 def costs_of(vehicles: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
@@ -240,7 +237,8 @@ def _breaks(
         place = f"{where}, break {number}"
         pause = table_of(place, entry)
         refuse_unknown(place, pause, _BREAK)
-        refuse_present(place, pause, ("max_load",), NOT_MODELLED)
+        if pause.get("max_load"):
+            raise UnsupportedError(f"{place}, max_load: {NOT_MODELLED}")
         named = as_id(f"{place}, id", pause.get("id"))
         duration = as_number(f"{place}, service", pause.get("service") or 0.0)
         windows = [
