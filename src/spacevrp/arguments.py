@@ -79,18 +79,6 @@ def add_protocol_option(parser: argparse._ActionsContainer, usual: str | None = 
     )
 
 
-def add_sample_option(parser: argparse._ActionsContainer) -> None:
-    """Declare how many rollouts are sampled."""
-    parser.add_argument(
-        "--sample",
-        metavar="ROUNDS",
-        type=at_least(0),
-        help="sampled rollouts beside the greedy one, from all start nodes or --starts of them; 0 "
-        "as in the paper; default: a quarter of the start nodes, the likeliest, and 3 "
-        "samples each (none with --starts, without a depot, for fleets, or beyond 200 customers)",
-    )
-
-
 def parse_duration(text: str) -> float:
     """Seconds from words such as 90, 90s, 9m or 1h30m."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text)

@@ -250,7 +250,3 @@ def test_what_the_paper_does_not_print() -> None:
     assert paper.space_gap("CVRP", 50) is None
     assert paper.space_gap("TSP", 1000) is None
     assert all(paper.space_gap(name) is not None for name in SEEN_NAMES)
-    with pytest.raises(SpacevrpError, match=r"methods: expected one of .*received 'LKH'"):
-        paper.gaps("LKH")
-    with pytest.raises(SpacevrpError, match=r"tables: expected one of .*received 'tables'"):
-        paper.table("tables")

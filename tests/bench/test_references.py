@@ -130,7 +130,7 @@ def test_what_comes_with_the_package() -> None:
                 assert of_paper.solver == references_command.paper_solver(name.variant)
     # Nothing is known of other sizes and seeds, and of instances beyond.
     assert references.best("CVRP", 2, size=21) == [None, None]
-    assert references.paper_kind(VARIANTS["CVRP"], 2, seed=77) == [None, None]
+    assert references.paper_kind("CVRP", 2, seed=77) == [None, None]
     assert references.best("CVRP", 100_000)[-1] is None
 
 

@@ -353,13 +353,11 @@ class _Lines:
     def get(self, run: Run) -> dict[str, Any] | None:
         """The line of the same run by the same version."""
         wanted = {**run.subject, "version": methods()[run.solver].version()}
-        # Older lines do not say what was usual then.
-        usual = {"device": "cpu", "weights": None}
-        return next((one for one in self._held if wanted.items() <= {**usual, **one}.items()), None)
+        return next((one for one in self._held if wanted.items() <= one.items()), None)
 
     def keep(self, line: dict[str, Any]) -> None:
         """Add a line; a plan that is better than a reference goes to a file of its own."""
-        found = line.pop("better", None)
+        found = line.pop("better")
         self._held.append(line)
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)

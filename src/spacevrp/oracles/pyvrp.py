@@ -16,8 +16,8 @@ from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.relations import present_relations
 
-# Relations of customers that it models.
-_KNOWN_RELATIONS = ("groups", "pickup")
+# Rules of routes (see Problem.route_rules) and relations of customers that it models.
+_KNOWN = TIMED_RULES | {"reload_depots", "groups", "pickup"}
 # Digits of one unit of the instance where data are not whole at fewer.
 _DIGITS = 4
 # Penalties may move so far from where they start.
@@ -49,8 +49,6 @@ class PyVrpOracle(SolverOracle):
     name: ClassVar[str] = "pyvrp"
     package: ClassVar[str] = "pyvrp"
     module: ClassVar[str] = "pyvrp"
-    knows_all_terms: ClassVar[bool] = True
-    known_rules: ClassVar[frozenset[str]] = TIMED_RULES | {"reload_depots"}
 
     def __init__(self, iterations: int | None = None) -> None:
         self._iterations = iterations
@@ -58,7 +56,7 @@ class PyVrpOracle(SolverOracle):
     def refuses(self, problem: Problem) -> str | None:
         """None, or what PyVRP cannot model exactly, rules and relations included."""
         for name in (*problem.route_rules, *present_relations(problem)):
-            if name not in (*self.known_rules, *_KNOWN_RELATIONS):
+            if name not in _KNOWN:
                 return name
         return self.supports(problem)
 

@@ -308,11 +308,8 @@ def _job(row: Row, stated: Stated) -> Job:
 
 
 def _summary(row: Row) -> dict[str, Any]:
-    told = {key: row.about.get(key) for key in ("name", "variant", "customers", "stage")}
-    told |= {key: row.about.get(key) for key in ("cost", "feasible")}
+    told = ("name", "variant", "customers", "stage", "cost", "feasible")
     return {
-        "id": row.id,
-        "state": row.state,
-        "created": row.created,
-        "finished": row.finished,
-    } | told
+        **{name: getattr(row, name) for name in ("id", "state", "created", "finished")},
+        **{name: row.about.get(name) for name in told},
+    }
