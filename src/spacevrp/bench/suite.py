@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from spacevrp.arguments import above, at_least
+from spacevrp.arguments import at_least, seconds_above_zero
 from spacevrp.bench.neighbours import Neighbours
 from spacevrp.bench.options import add_options, add_report_options
 from spacevrp.bench.records import command_line, processor
@@ -104,9 +104,9 @@ CVRPLIB = SimpleNamespace(
 
 def limits(text: str) -> tuple[str, ...]:
     """Seconds, or seconds a customer with an ``n``, separated by commas."""
-    parse = above(0, "seconds")
     found = {
-        f"{parse(one.removesuffix('n')):g}{'n' * one.endswith('n')}" for one in text.split(",")
+        f"{seconds_above_zero(one.removesuffix('n')):g}{'n' * one.endswith('n')}"
+        for one in text.split(",")
     }
     return tuple(sorted(found, key=length))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 import threading
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spacevrp.problems.errors import SpacevrpError
+from spacevrp.writing import lock_file
 
 FILE, LOCK = "jobs.sqlite3", "lock"
 UNFINISHED = ("queued", "running")
@@ -178,16 +178,9 @@ def _hold(path: Path) -> Any:
         Another server has it.
     """
     stream = path.open("a")
-    try:
-        import fcntl
-
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:  # no such locks here
-        pass
-    except OSError:
+    if not lock_file(stream):
         stream.close()
-        raise SpacevrpError(f"{path.parent}: another server is using this folder") from None
-    os.set_inheritable(stream.fileno(), False)
+        raise SpacevrpError(f"{path.parent}: another server is using this folder")
     return stream
 
 
