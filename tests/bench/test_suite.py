@@ -24,37 +24,16 @@ from spacevrp.bench.suite_methods import FROM_NETWORK, SEARCH, Found, Item, Sett
 from spacevrp.bench.suite_table import compare_solvers, table
 from spacevrp.bench.suites import SUITES, Instance, read_file
 from spacevrp.cli.main import main
+from spacevrp.formats import write
 from spacevrp.generators import generate
 from spacevrp.oracles import ORACLES
 from spacevrp.oracles.pyvrp import PyVrpOracle
+from spacevrp.problems.distances import Metric
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS
 
 compiled = pytest.mark.skipif(not native.available(), reason=native.MISSING)
-
-# The depot in a corner of a rectangle of 3 by 4: 14 around.
-SQUARE = """\
-NAME: square
-TYPE: CVRP
-DIMENSION: 4
-EDGE_WEIGHT_TYPE: EUC_2D
-CAPACITY: 9
-NODE_COORD_SECTION
-1 0 0
-2 3 0
-3 3 4
-4 0 4
-DEMAND_SECTION
-1 0
-2 1
-3 1
-4 1
-DEPOT_SECTION
-1
--1
-EOF
-"""
 
 
 # --------------------------------------------------------------------------------------------- days
@@ -219,10 +198,14 @@ def test_better_plans_are_results_to_merge(tmp_path: Path) -> None:
 
 
 def save_square(folder: Path) -> Path:
-    """The rectangle, and a plan beside it that costs 18: 6 to node 2 and back, 12 for the rest."""
+    """The depot in a corner of a rectangle of 3 by 4, which is 14 around.
+
+    The plan beside it costs 18: 6 to node 2 and back, 12 for the rest.
+    """
     path = folder / "pyvrp" / "CVRP" / "square.vrp"
     path.parent.mkdir(parents=True)
-    path.write_text(SQUARE, encoding="utf-8")
+    corners, nearest = [(0, 0), (3, 0), (3, 4), (0, 4)], Metric(rounding="nearest")
+    write(path, Problem.from_coordinates(corners, demand=[0, 1, 1, 1], capacity=9, metric=nearest))
     routes = "Route #1: 1\nRoute #2: 2 3\nCost 18\n"
     path.with_suffix(".sol").write_text(routes, encoding="utf-8")
     return path

@@ -16,10 +16,12 @@ from spacevrp.oracles import (
     SolverOracle,
     choose_oracle,
     make_oracle,
+    ortools,
     strongest,
 )
 from spacevrp.oracles.base import Plan
 from spacevrp.oracles.ortools import OrToolsOracle
+from spacevrp.oracles.ortools_model import Model
 from spacevrp.oracles.pyvrp import PrizeSearchOracle, PyVrpOracle
 from spacevrp.oracles.scaling import Routes, WholeProblem
 from spacevrp.oracles.vroom import VroomOracle
@@ -201,23 +203,28 @@ def test_vehicles_that_differ_are_for_pyvrp_alone(four_customers: Callable[..., 
     assert make_oracle("ortools").supports(several) == "several kinds of load"
 
 
-def test_from_a_given_plan_on_ortools_keeps_the_time(make_tiny_oracle, monkeypatch):
-    """Where the fleet of the model turns out to bind, the time does not begin again."""
+@pytest.fixture
+def ortools_now(make_tiny_oracle, monkeypatch) -> list[float]:
+    """What OR-Tools' adaptor takes for the time; its models begin with three vehicles."""
     make_tiny_oracle("ortools")
-    from spacevrp.oracles import ortools, ortools_model
+    now = [0.0]
+    monkeypatch.setattr(ortools.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(ortools, "fleet_bound", lambda problem, whole: 3)
+    return now
 
+
+def test_from_a_given_plan_on_ortools_keeps_the_time(ortools_now, monkeypatch):
+    """Where the fleet of the model turns out to bind, the time does not begin again."""
     (problem,) = generate("CVRP", 20, 1, seed=4)
-    now, asked = [0.0], list[float]()
+    asked: list[float] = []
 
-    def search(self: ortools_model.Model, seconds: float, start: Routes | None) -> Plan | None:
+    def search(self: Model, seconds: float, start: Routes | None) -> Plan | None:
         asked.append(seconds)
-        now[0] += 4.0
+        ortools_now[0] += 4.0
         return None if start is None else Plan(start, 0.0, 0.0)
 
-    monkeypatch.setattr(ortools.time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(ortools_model.Model, "search", search)
+    monkeypatch.setattr(Model, "search", search)
     monkeypatch.setattr(ortools, "is_exhausted", lambda *_, **__: True)
-    monkeypatch.setattr(ortools, "fleet_bound", lambda problem, whole: 3)
     monkeypatch.setattr(OrToolsOracle, "_model", lambda self, p, w, s, start: self._build(p, w, 3))
     start = tuple((0, node, 0) for node in problem.customers)
     oracle = OrToolsOracle()
@@ -227,33 +234,28 @@ def test_from_a_given_plan_on_ortools_keeps_the_time(make_tiny_oracle, monkeypat
 
 @pytest.mark.parametrize(("hurried", "fleets"), [(True, [3]), (False, [3, 6, 12, 20])])
 def test_ortools_adds_vehicles_for_want_of_vehicles_not_of_time(
-    hurried, fleets, make_tiny_oracle, monkeypatch
+    hurried, fleets, ortools_now, monkeypatch
 ):
-    make_tiny_oracle("ortools")
-    from spacevrp.oracles import ortools, ortools_model
-
     (problem,) = generate("CVRP", 20, 1, seed=4)
-    now, built = [0.0], list[int]()
+    built: list[int] = []
     build = OrToolsOracle._build
 
-    def find_first(self: ortools_model.Model, seconds: float) -> None:
+    def find_first(self: Model, seconds: float) -> None:
         self.was_hurried = hurried
 
-    def search(self: ortools_model.Model, seconds: float, start: Routes | None) -> None:
-        now[0] += 10.0
+    def search(self: Model, seconds: float, start: Routes | None) -> None:
+        ortools_now[0] += 10.0
 
     def count(self: OrToolsOracle, problem: Problem, whole: WholeProblem, fleet: int) -> object:
         built.append(fleet)
         return build(self, problem, whole, fleet)
 
-    monkeypatch.setattr(ortools.time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(ortools_model.Model, "find_first", find_first)
-    monkeypatch.setattr(ortools_model.Model, "search", search)
-    monkeypatch.setattr(ortools, "fleet_bound", lambda problem, whole: 3)
+    monkeypatch.setattr(Model, "find_first", find_first)
+    monkeypatch.setattr(Model, "search", search)
     monkeypatch.setattr(OrToolsOracle, "_build", count)
     assert OrToolsOracle()._search(problem, 10.0, 0, None) is None
     assert built == fleets
-    assert now == [10.0]  # and no second time for it
+    assert ortools_now == [10.0]  # and no second time for it
 
 
 def test_pyvrp_refuses_a_delivery_that_closes_before_its_pickup_opens(four_customers):

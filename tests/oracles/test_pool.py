@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -105,18 +104,6 @@ def test_another_time_seed_or_start_is_another_result(counting: list[str], tmp_p
         solve_many([problems[0].replace(max_routes=9)], "pyvrp", record=record)
     assert len(counting) == 5
     assert len(record.read_text().splitlines()) == 5
-
-
-def test_a_line_cut_off_is_dropped(counting: list[str], tmp_path: Path) -> None:
-    problems = generate("CVRP", 5, 1, seed=2)
-    record = tmp_path / "record.jsonl"
-    solve_many(problems, "pyvrp", record=record)
-    whole = record.read_bytes()
-    record.write_bytes(whole + whole[:40])
-    solve_many(problems, "pyvrp", seconds=3.0, record=record)
-    assert len(counting) == 2
-    assert len(read_record(record)) == 2
-    assert [bool(json.loads(line)) for line in record.read_text().splitlines()] == [True, True]
 
 
 def test_a_file_that_is_no_record_is_refused(counting: list[str], tmp_path: Path) -> None:
