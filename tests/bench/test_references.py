@@ -19,7 +19,7 @@ from spacevrp.bench.sets import compare
 from spacevrp.cli.main import main
 from spacevrp.generators import generate
 from spacevrp.oracles import ORACLES, OracleResult
-from spacevrp.oracles.pool import Task, as_line
+from spacevrp.oracles.pool import as_line
 from spacevrp.problems.errors import FormatError
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS
@@ -50,7 +50,7 @@ def result_line(index: int, seconds: float = 4.0) -> dict[str, Any]:
     (problem,) = generate("CVRP", 6, 1, 1, first=index)
     plan = Solution.judged(problem, [(0, n, 0) for n in range(1, 7)])
     result = OracleResult(plan, "pyvrp", "1", seconds, plan.cost)
-    return as_line(Task(0, f"{index}-{seconds:g}", problem, "pyvrp", seconds, 0), result)
+    return as_line(f"{index}-{seconds:g}", problem, seconds, result)
 
 
 def write_lines(path: Path, lines: list[dict[str, Any]]) -> Path:

@@ -318,7 +318,7 @@ def better(run: Run, item: Item, found: Found) -> dict[str, Any] | None:
     It is where the suite keeps all, or where ours is better than the stored reference.
     """
     from spacevrp.oracles import OracleResult
-    from spacevrp.oracles.pool import Task, as_line, task_key
+    from spacevrp.oracles.pool import as_line, task_key
 
     plan, known, problem = found.plan, item.known, item.problem
     ours = run.solver.startswith(OURS)
@@ -329,7 +329,7 @@ def better(run: Run, item: Item, found: Found) -> dict[str, Any] | None:
     solver = OURS if ours else run.solver
     key = task_key(problem, solver, run.seconds, run.seed, None)
     result = OracleResult(plan, solver, methods()[run.solver].version(), found.seconds, plan.cost)
-    return as_line(Task(0, key, problem, solver, run.seconds, run.seed), result)
+    return as_line(key, problem, run.seconds, result)
 
 
 # ------------------------------------------------------------------------------------------- lines

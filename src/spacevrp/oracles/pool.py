@@ -177,7 +177,7 @@ def solve_many(
             if isinstance(outcome, Ended):
                 outcome = Failure(f"{task.solver} {outcome.message} on {task.problem.name}")
             if isinstance(outcome, OracleResult) and record is not None:
-                append_line(record, as_line(task, outcome))
+                append_line(record, as_line(task.key, task.problem, seconds, outcome))
             results[task.index] = outcome
             bar.update()
     return [results[index] for index in range(len(tasks))]
@@ -194,18 +194,18 @@ def read_record(path: Path) -> dict[str, dict[str, Any]]:
     return dict(read_lines(path, lambda line: (line["key"], line), "a result of an oracle"))
 
 
-def as_line(task: Task, result: OracleResult) -> dict[str, Any]:
-    """What a record says of a result."""
+def as_line(key: str, problem: Problem, seconds: float, result: OracleResult) -> dict[str, Any]:
+    """What a record says of a result for which a solver was given so many seconds."""
     return {
-        "key": task.key,
-        "name": task.problem.name,
-        "variant": task.problem.variant_name,
+        "key": key,
+        "name": problem.name,
+        "variant": problem.variant_name,
         "cost": result.solution.cost,
         "claimed": result.claimed,
         "solver": result.solver,
         "version": result.version,
         "seconds": result.seconds,
-        "budget": task.seconds,
+        "budget": seconds,
         "note": result.note,
         "routes": result.solution.routes,
     }
