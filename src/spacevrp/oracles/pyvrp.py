@@ -171,7 +171,7 @@ def _run(model: Model, stop: Any, seed: int, initial: Any, hurried: bool) -> Any
     data = model.data
     rng = pyvrp.RandomNumberGenerator(seed=seed)
     near = parts.NeighbourhoodParams()
-    if model.problem.distances.is_symmetric and not model.pairs:
+    if model.problem.distances.is_symmetric and not model.problem.pairs:
         near = parts.NeighbourhoodParams(num_neighbours=_FEW_NEIGHBOURS)
     local_search = parts.LocalSearch(
         data, rng, parts.compute_neighbours(data, near), parts.PerturbationManager()
