@@ -119,23 +119,6 @@ def test_a_warning_is_one_line(run_verb, capsys):
     assert capsys.readouterr().err == "spacevrp: warning: a.vrp: unknown section FOO\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        ([], "required: VERB (see 'spacevrp --help')"),
-        (["fly"], "invalid choice: 'fly'"),
-        (["variants", "--form", "json"], "unrecognized arguments: --form json"),
-        (["variants", "--format", "xml"], "invalid choice: 'xml'"),
-    ],
-)
-def test_bad_usage_is_one_line(capsys, arguments, part):
-    assert main(arguments) == 2
-    stderr = capsys.readouterr().err
-    assert stderr.startswith("spacevrp: error: ")
-    assert part in stderr
-    assert stderr.count("\n") == 1
-
-
 def test_a_reader_that_has_left_is_no_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -6,53 +6,34 @@ import argparse
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+T = TypeVar("T", int, float)
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # seconds
 
 
+def _parser(kind: type[T], fits: Callable[[T], bool], expected: str) -> Callable[[str], T]:
+    """A function for ``type=`` of an argument."""
+
+    def parse(text: str) -> T:
+        with suppress(ValueError):
+            if fits(value := kind(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"expected {expected}, received {text[:40]!r}")
+
+    return parse
+
+
 def at_least(lowest: int) -> Callable[[str], int]:
-    """A parser of whole numbers from ``lowest`` on, for ``type=`` of an argument."""
-
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = lowest - 1
-        if value < lowest:
-            raise argparse.ArgumentTypeError(
-                f"expected a whole number of at least {lowest}, received {text[:40]!r}"
-            )
-        return value
-
-    return parse
+    """A parser of whole numbers from ``lowest`` on."""
+    return _parser(int, lambda value: value >= lowest, f"a whole number of at least {lowest}")
 
 
-def above(lowest: float, what: str = "a number") -> Callable[[str], float]:
-    """A parser of numbers greater than ``lowest``; ``what`` names them in an error."""
-
-    def parse(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not lowest < value < math.inf:
-            raise argparse.ArgumentTypeError(
-                f"expected {what} above {lowest:g}, received {text[:40]!r}"
-            )
-        return value
-
-    return parse
-
-
-def not_negative(text: str) -> float:
-    """A number from 0 on, for ``type=`` of an argument."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a number of at least 0, received {text[:40]!r}")
-    return value
+# Parsers of seconds, and of numbers from 0 on.
+seconds_above_zero = _parser(float, lambda value: 0 < value < math.inf, "seconds above 0")
+not_negative = _parser(float, lambda value: 0 <= value < math.inf, "a number of at least 0")
 
 
 def add_heads_option(parser: argparse._ActionsContainer) -> None:
@@ -76,18 +57,6 @@ def add_protocol_option(parser: argparse._ActionsContainer, usual: str | None = 
         help="paper: greedy rollouts of the base policy from all start nodes in 8 or 128 "
         "augmentations, and nothing else; network: with policy heads and sampling; "
         f"default: with the compiled search, too; without this option: {usual or 'default'}",
-    )
-
-
-def add_sample_option(parser: argparse._ActionsContainer) -> None:
-    """Declare how many rollouts are sampled."""
-    parser.add_argument(
-        "--sample",
-        metavar="ROUNDS",
-        type=at_least(0),
-        help="sampled rollouts beside the greedy one, from all start nodes or --starts of them; 0 "
-        "as in the paper; default: a quarter of the start nodes, the likeliest, and 3 "
-        "samples each (none with --starts, without a depot, for fleets, or beyond 200 customers)",
     )
 
 

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from threading import RLock, Thread
 from typing import Any
@@ -36,17 +37,10 @@ class AnsweringProcess:
         self._process.start()
         theirs.close()  # so that the pipe breaks where the process does
 
-    @property
-    def pid(self) -> int | None:
-        """Number of the process."""
-        return self._process.pid
-
     def send(self, message: Any) -> None:
         """Ask; one that has ended says so when it is asked for the answer."""
-        try:
+        with suppress(OSError):
             self.connection.send(message)
-        except OSError:
-            return
 
     def receive(self) -> Any:
         """The answer to the last message.

@@ -1,13 +1,14 @@
-"""Files that are there whole, or not at all; and files of lines, each whole or not at all."""
+"""Files and lines that are there whole, or not at all; and files that one process has."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from spacevrp.problems.errors import FormatError
 
@@ -94,3 +95,19 @@ def read_lines(path: Path, parse: Callable[[dict[str, Any]], T], what: str) -> l
                     f"{path}: line {number}: expected {what}; delete the file to start afresh"
                 ) from None
     return parsed
+
+
+def lock_file(stream: IO[str]) -> bool:
+    """Whether this process has the file now; it has it until it closes it, or ends."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

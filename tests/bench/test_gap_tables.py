@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -139,27 +138,6 @@ def test_the_whole_command_and_again(tiny_weights, tmp_path, capsys, monkeypatch
         main(command)
 
 
-def test_an_interrupted_table_goes_on(tiny_weights, tmp_path, monkeypatch):
-    monkeypatch.delenv("SPACEVRP_DATA", raising=False)
-    whole, solved = Solver.run, []
-
-    def run(self: Solver, problem: Any, **options: Any) -> Any:
-        if len(solved) == 1:
-            raise KeyboardInterrupt
-        solved.append(problem[0].variant_name)
-        return whole(self, problem, **options)
-
-    monkeypatch.setattr(Solver, "run", run)
-    command = ["bench", "seen", "--count", "1", "--size", "6", "--problems", "TSP,CVRP", "--quiet"]
-    command += ["--augment-symmetric", "1", "--weights", str(tiny_weights), "--device", "cpu"]
-    command += ["-o", str(tmp_path)]
-    assert main(command) == 130
-    assert len((tmp_path / "seen.solved.jsonl").read_text().splitlines()) == 1
-    solved[:] = ["before", "before"]
-    assert main(command) == 0
-    assert solved[2:] == ["CVRP"]
-
-
 @pytest.mark.parametrize(
     ("changes", "variant", "gap"),
     [
@@ -250,7 +228,3 @@ def test_what_the_paper_does_not_print() -> None:
     assert paper.space_gap("CVRP", 50) is None
     assert paper.space_gap("TSP", 1000) is None
     assert all(paper.space_gap(name) is not None for name in SEEN_NAMES)
-    with pytest.raises(SpacevrpError, match=r"methods: expected one of .*received 'LKH'"):
-        paper.gaps("LKH")
-    with pytest.raises(SpacevrpError, match=r"tables: expected one of .*received 'tables'"):
-        paper.table("tables")

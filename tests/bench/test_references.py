@@ -19,7 +19,7 @@ from spacevrp.bench.sets import compare
 from spacevrp.cli.main import main
 from spacevrp.generators import generate
 from spacevrp.oracles import ORACLES, OracleResult
-from spacevrp.oracles.pool import Task, as_line
+from spacevrp.oracles.pool import as_line
 from spacevrp.problems.errors import FormatError
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS
@@ -50,7 +50,7 @@ def result_line(index: int, seconds: float = 4.0) -> dict[str, Any]:
     (problem,) = generate("CVRP", 6, 1, 1, first=index)
     plan = Solution.judged(problem, [(0, n, 0) for n in range(1, 7)])
     result = OracleResult(plan, "pyvrp", "1", seconds, plan.cost)
-    return as_line(Task(0, f"{index}-{seconds:g}", problem, "pyvrp", seconds, 0), result)
+    return as_line(f"{index}-{seconds:g}", problem, seconds, result)
 
 
 def write_lines(path: Path, lines: list[dict[str, Any]]) -> Path:
@@ -130,7 +130,7 @@ def test_what_comes_with_the_package() -> None:
                 assert of_paper.solver == references_command.paper_solver(name.variant)
     # Nothing is known of other sizes and seeds, and of instances beyond.
     assert references.best("CVRP", 2, size=21) == [None, None]
-    assert references.paper_kind(VARIANTS["CVRP"], 2, seed=77) == [None, None]
+    assert references.paper_kind("CVRP", 2, seed=77) == [None, None]
     assert references.best("CVRP", 100_000)[-1] is None
 
 

@@ -8,31 +8,11 @@ from pathlib import Path
 import pytest
 
 from spacevrp.cli.main import main
+from spacevrp.formats import write
+from spacevrp.problems.distances import Metric
+from spacevrp.problems.problem import Problem
 
 Solve = Callable[..., int]
-# Five nodes whose legs are whole numbers: 0-1 3, 1-2 4, 2-0 5, 0-3 4, 3-4 4, 4-0 8.
-VRPLIB = """NAME : four
-TYPE : CVRP
-DIMENSION : 5
-EDGE_WEIGHT_TYPE : EUC_2D
-CAPACITY : 10
-NODE_COORD_SECTION
-1 0 0
-2 3 0
-3 3 4
-4 0 4
-5 0 8
-DEMAND_SECTION
-1 0
-2 6
-3 4
-4 3
-5 7
-DEPOT_SECTION
-1
--1
-EOF
-"""
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +38,9 @@ def solve(weights: Path) -> Solve:
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Path:
+def instance(tmp_path: Path, four_customers: Callable[..., Problem]) -> Path:
+    """The four customers of tests/conftest.py: 0-1-2-0 and 0-3-4-0 cost 12 and 16."""
     path = tmp_path / "four.vrp"
-    path.write_text(VRPLIB)
+    nearest = Metric(rounding="nearest")
+    write(path, four_customers(name="four", metric=nearest, demand=[0, 6, 4, 3, 7], capacity=10))
     return path

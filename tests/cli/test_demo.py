@@ -7,14 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 from spacevrp.cli.demo import INSTANCE
 from spacevrp.cli.main import main
 from spacevrp.formats import read_json
 from spacevrp.inference import weights
-from spacevrp.model import ModelConfig, SpaceModel
-from spacevrp.model.weights import save_weights
 from spacevrp.problems.referee import judge
 
 
@@ -23,19 +20,7 @@ def somewhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.fixture
-def tiny_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small random weights in the place of the bundled ones."""
-    folder = tmp_path / "bundled"
-    folder.mkdir()
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
-    save_weights(folder / weights.DEFAULT_WEIGHTS, model, {})
-    monkeypatch.setattr(weights, "BUNDLED", folder)
-
-
-def test_routes_cost_and_picture(tiny_weights: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_routes_cost_and_picture(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="plots are an extra")
     assert main(["demo"]) == 0
     output = capsys.readouterr().out
@@ -54,7 +39,7 @@ def test_routes_cost_and_picture(tiny_weights: None, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.slow
-def test_without_matplotlib_it_says_how_to_get_it(tiny_weights, monkeypatch, capsys):
+def test_without_matplotlib_it_says_how_to_get_it(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["demo"]) == 0
     output = capsys.readouterr().out

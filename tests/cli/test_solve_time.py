@@ -67,13 +67,3 @@ def test_ctrl_c_writes_the_best_plan(solve, instance, tmp_path, monkeypatch, cap
     error = capsys.readouterr().err
     assert error.startswith("spacevrp: note: interrupted after ")
     assert error.endswith(" s of 60 s: the best plans so far\n")
-
-
-def test_ctrl_c_before_there_is_a_plan(solve, instance, tmp_path, monkeypatch):
-    def interrupted(*_: Any, **__: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("spacevrp.solver.solver.Call.begin", interrupted)
-    out = tmp_path / "plan.json"
-    assert solve(instance, "--time", "60s", "-o", out) == 130
-    assert not out.exists()

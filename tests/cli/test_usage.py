@@ -44,6 +44,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 # fmt: off
 USAGE = [
+    ("", "required: VERB (see 'spacevrp --help')"),
+    ("fly", "invalid choice: 'fly'"),
+    ("variants --form json", "unrecognized arguments: --form json"),
+    ("variants --format xml", "invalid choice: 'xml'"),
     ("solve absent.vrp", "absent.vrp: cannot be read: No such file or directory"),
     ("solve short.json --augment 0", "expected a whole number of at least 1, received '0'"),
     ("solve short.json --starts x", "expected a whole number of at least 1, received 'x'"),
@@ -112,14 +116,14 @@ USAGE = [
 
 @pytest.mark.parametrize(("words", "message"), USAGE)
 def test_bad_usage_is_one_line(folder, words, message, request, capsys):
-    verb, *options = words.split()
-    if verb in ("solve", "train"):  # which need PyTorch here
+    command = words.split()
+    if command[:1] in (["solve"], ["train"]):  # which need PyTorch here
         weights = request.getfixturevalue("weights")
-        options += ["--device", "cpu"] if "--device" not in options else []
-        if verb == "solve" and "--weights" not in options:
-            options += ["--weights", str(weights)]
+        command += ["--device", "cpu"] if "--device" not in command else []
+        if command[0] == "solve" and "--weights" not in command:
+            command += ["--weights", str(weights)]
     before = sorted(folder.iterdir())
-    assert main([verb, *options]) == 2
+    assert main(command) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("spacevrp: error: ")

@@ -114,31 +114,3 @@ def test_errors_of_actors_are_errors_of_the_run(tmp_path: Path) -> None:
             weights=tmp_path / "gone.safetensors",
             **QUICK,
         )
-
-
-def test_single_calls_for_servers() -> None:
-    from spacevrp.many.remote import RayActors, RemoteSolver
-
-    solver = RemoteSolver(RayActors("ray", workers=2, device="cpu"))
-    try:
-        problem = spacevrp.generate("CVRP", 12, 1)[0]
-        params = spacevrp.SolveParams(network=False, iterations=50)
-        found: list[Any] = []
-        outcome = solver.run(problem, params, callback=found.append)
-        alone = spacevrp.Solver(device="cpu").run(problem, params)
-        assert outcome.results[0].routes == alone.results[0].routes
-        assert found[-1].cost == outcome.results[0].cost
-        with pytest.raises(SpacevrpError, match="expected a time above 0"):
-            solver.run(problem, time=-1)
-
-        def stop(plan: Any) -> None:
-            raise StopIteration
-
-        (note,) = solver.run(problem, callback=stop, time=60).notes
-        assert note.startswith("interrupted after ")
-        # A call whose actor is gone is begun again.
-        for actor in list(solver._all):
-            ray.kill(actor)
-        assert solver.run(problem, params).results[0].routes == alone.results[0].routes
-    finally:
-        solver.close()

@@ -207,7 +207,7 @@ def test_a_result_draws_itself(timed: Solution, tmp_path: Path, ax: Axes) -> Non
     assert {path.name for path in tmp_path.iterdir()} == {"plan.html", "plan.svg"}
     with pytest.raises(UnsupportedError, match="a path or axes"):
         result.plot(tmp_path / "plan.png", ax=ax)
-    with pytest.raises(UnsupportedError, match="ends in"):
+    with pytest.raises(UnsupportedError, match=r"/plan\.doc: expected a file name that ends in"):
         result.plot(tmp_path / "plan.doc")
 
 
@@ -232,8 +232,3 @@ def test_loads_of_several_kinds_say_which_is_drawn(timed: Solution, ax: Axes) ->
     plot_load(Solution.judged(problem, [[0, 1, 0]]), ax)
     assert ax.get_ylabel() == "on board, first of 2 kinds of load"
     assert plot_load(timed, Figure().add_subplot()).get_ylabel() == "on board"
-
-
-def test_a_suffix_that_is_refused_is_named_with_its_file(timed: Solution, tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match=r"/map\.bmp: expected a file name that ends in"):
-        Result.of(timed).plot(tmp_path / "map.bmp")

@@ -52,7 +52,6 @@ def test_other_sites_and_other_names_of_the_host_are_refused(server: Any) -> Non
 def test_a_body_that_is_too_large(server: Any, told: bool) -> None:
     """Whether the length is announced, or only shows on the way."""
     block = b" " * 2**16
-    content = block * 20 if told else (block for _ in range(20))
     for path, member in (("/v1/jobs", "status"), ("/", "code")):
         content = block * 20 if told else (block for _ in range(20))
         try:

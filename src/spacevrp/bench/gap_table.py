@@ -14,12 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from spacevrp.arguments import (
-    add_heads_option,
-    add_protocol_option,
-    add_sample_option,
-    at_least,
-)
+from spacevrp.arguments import add_heads_option, add_protocol_option, at_least
 from spacevrp.bench import paper, references
 from spacevrp.bench.options import (
     EXIT_CODES,
@@ -304,7 +299,7 @@ class GapTable:
             device="auto",
         )
         add_heads_option(parser)
-        add_sample_option(parser)
+        add_options(parser, sample=None)
         add_protocol_option(parser, self.protocol)
         add_report_options(parser, self.name)
 
@@ -324,7 +319,7 @@ class GapTable:
             args.protocol,
             args.policy_heads,
             seed=args.seed,
-            sample=args.sample,
+            sample=args.num_samples,
         )
         report = Report(
             name=self.name,
@@ -373,11 +368,13 @@ class GapTable:
             label=f"{source.variant.name}, {source.place}",
             key={"set": dict(source.key)},
             load=lambda: source.load().problems,
-            row=lambda out: gap_row(source, model, augmentations, theirs, out, args.starts),
+            row=lambda out: gap_row(source, model, augmentations, theirs, out, args.start_nodes),
             model=model,
             augmentations=augmentations,
             protocol=args.protocol,
-            options={name: getattr(args, name) for name in ("starts", "sample", "beam_width")},
+            options={
+                name: getattr(args, name) for name in ("start_nodes", "num_samples", "beam_width")
+            },
         )
 
     def paper_gap(self, source: Source, model: Model, augmentations: int | None) -> float | None:

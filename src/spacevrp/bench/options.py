@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +82,20 @@ _CATALOGUE: dict[str, dict[str, Any]] = {
     "problems": {"metavar": "NAMES", "type": variant_names, "help": "such as CVRP,ACVRPTW"},
     "quiet": {"action": "store_true", "help": "no progress bar"},
     "repeats": _N,
+    "sample": {
+        "dest": "num_samples",
+        "metavar": "ROUNDS",
+        "type": at_least(0),
+        "help": "sampled rollouts beside the greedy one, from all start nodes or --starts of them; "
+        "0 as in the paper; default: a quarter of the start nodes, the likeliest, and 3 "
+        "samples each (none with --starts, without a depot, for fleets, or beyond 200 customers)",
+    },
     "seed": {"metavar": "SEED", "type": at_least(0)},
     "size": {"metavar": "N", "type": at_least(4), "help": "customers"},
     "sizes": {"metavar": "NUMBERS", "type": numbers(4), "help": "customers"},
     "starts": {
         **_N,
+        "dest": "start_nodes",
         "help": "start nodes of each augmentation, spread evenly; default: as solve has it, fewer "
         "the more customers there are on a CPU; with --protocol paper all",
     },
@@ -144,15 +153,9 @@ def check_protocol(args: argparse.Namespace) -> None:
     """Raise for options that contradict the protocol, before the work begins."""
     from spacevrp.solver import protocol_named
 
-    decided = ("policy_heads", "sample", "starts", "beam_width")
+    decided = ("policy_heads", "num_samples", "start_nodes", "beam_width")
     asked = {name: getattr(args, name) for name in decided if hasattr(args, name)}
-    protocol_named(args.protocol).check(**as_the_solver_says(asked))
-
-
-def as_the_solver_says(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a benchmark by the solver's names."""
-    names = {"sample": "num_samples", "starts": "start_nodes"}
-    return {names.get(name, name): value for name, value in options.items()}
+    protocol_named(args.protocol).check(**asked)
 
 
 def augmentations_for(args: argparse.Namespace, device: str, *, asymmetric: bool) -> int | None:

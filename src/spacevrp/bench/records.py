@@ -110,9 +110,8 @@ def settings_key(
 ) -> dict[str, Any]:
     """What an outcome depends on: times too, hence the machine."""
     machine = record["machine"]
-    native = record.get("engine") == "native"  # before there was one, all was torch
     return {
-        **({"engine": "native"} if native else {}),
+        "engine": record["engine"],
         "weights": weights["tensors_sha256"],
         "version": f"{record['versions']['spacevrp']}+{code_digest()}",
         "protocol": record["protocol"],
@@ -147,14 +146,11 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def write_record(
     folder: Path, name: str, record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], text: str
-) -> list[Path]:
+) -> None:
     """Write ``name.json`` (the record with its rows), ``name.csv`` and ``name.md``."""
     document = json.dumps({**record, "rows": list(rows)}, indent=1, allow_nan=False) + "\n"
-    written = []
     for suffix, content in ((".json", document), (".csv", csv_text(rows)), (".md", text)):
         path = folder / f"{name}{suffix}"
         with replacing(path) as temporary:
             folder.mkdir(parents=True, exist_ok=True)
             temporary.write_text(content, encoding="utf-8")
-        written.append(path)
-    return written

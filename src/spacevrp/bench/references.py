@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from spacevrp.problems.errors import FormatError, SpacevrpError
-from spacevrp.problems.variants import VARIANTS, Variant, parse_variant
+from spacevrp.problems.variants import VARIANTS, parse_variant
 from spacevrp.writing import write_whole
 
 PACKAGED = Path(__file__).with_name("references.json")
@@ -73,11 +72,11 @@ class References:
 
     def best(self, name: SetName, count: int) -> list[Reference | None]:
         """The best known of instances 0 to count - 1."""
-        return [_at(self._held(name).best, index) for index in range(count)]
+        return _first(self._held(name).best, count)
 
     def paper(self, name: SetName, count: int) -> list[Reference | None]:
         """Those of the paper's kind of instances 0 to count - 1."""
-        return [_at(self._held(name).paper, index) for index in range(count)]
+        return _first(self._held(name).paper, count)
 
     def _held(self, name: SetName) -> ReferenceSet:
         return self.sets.get(name, ReferenceSet())
@@ -148,39 +147,34 @@ def packaged() -> References:
     return References.load(PACKAGED)
 
 
-def best(
-    variant: str | Variant, count: int, size: int = SIZE, seed: int = SEED
-) -> list[Reference | None]:
+def best(variant: str, count: int, size: int = SIZE, seed: int = SEED) -> list[Reference | None]:
     """The best known costs of instances 0 to count - 1; None where none is known."""
-    return packaged().best(_set_name(variant, size, seed), count)
+    return packaged().best(SetName(parse_variant(variant).name, size, seed), count)
 
 
 def paper_kind(
-    variant: str | Variant, count: int, size: int = SIZE, seed: int = SEED
+    variant: str, count: int, size: int = SIZE, seed: int = SEED
 ) -> list[Reference | None]:
     """Costs by the paper-protocol oracle in its time; None where none is known."""
-    return packaged().paper(_set_name(variant, size, seed), count)
-
-
-def _set_name(variant: str | Variant, size: int, seed: int) -> SetName:
-    resolved = variant if isinstance(variant, Variant) else parse_variant(variant)
-    return SetName(resolved.name, size, seed)
+    return packaged().paper(SetName(parse_variant(variant).name, size, seed), count)
 
 
 # ----------------------------------------------------------------------------------------- entries
 
 
-def _at(values: Sequence[Any], index: int) -> Any:
-    return values[index] if index < len(values) else None
+def _first(held: list[Reference | None], count: int) -> list[Reference | None]:
+    return (held + [None] * count)[:count]
 
 
 def _take_better(held: list[Reference | None], index: int, offered: Reference | None) -> bool:
-    known = _at(held, index)
-    better = offered is not None and (known is None or offered.cost < known.cost)
-    if better:
-        held.extend([None] * (index + 1 - len(held)))
-        held[index] = offered
-    return better
+    if offered is None:
+        return False
+    held.extend([None] * (index + 1 - len(held)))
+    known = held[index]
+    if known is not None and known.cost <= offered.cost:
+        return False
+    held[index] = offered
+    return True
 
 
 def _entry(values: Any, solvers: list[tuple[str, ...]]) -> Reference | None:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacevrp.bench.neighbours import Neighbours
-from spacevrp.bench.options import SUFFIX, as_the_solver_says
+from spacevrp.bench.options import SUFFIX
 from spacevrp.bench.records import checksum, settings_key
 from spacevrp.bench.tables import Report, TableRow, column
 from spacevrp.problems.errors import SpacevrpError
@@ -117,8 +117,8 @@ class Outcome:
     seconds_search: float = 0.0  # local search
     # Where visits reveal prizes: the best costs had they been known; None where nothing is unknown.
     hindsight: tuple[float | None, ...] = ()
+    seconds_total: float = 0.0  # by the clock: on a GPU the stages overlap
     seconds_least: float | None = None  # of the shortest of several repeats; the others are medians
-    seconds_total: float | None = None  # by the clock: on a GPU the stages overlap
 
     @property
     def found(self) -> NDArray[np.float64]:
@@ -129,14 +129,6 @@ class Outcome:
     def mean(self) -> float | None:
         """Their mean; None where no instance has a plan."""
         return float(self.found.mean()) if len(self.found) else None
-
-    @property
-    def seconds(self) -> float:
-        """All of it: by the clock, or the sum of the stages where no clock ran."""
-        if self.seconds_total is not None:
-            return self.seconds_total
-        network = self.seconds_host + self.seconds_model
-        return network + self.seconds_referee + self.seconds_search
 
 
 def warm_up(solver: Solver, problems: Sequence[Problem], protocol: str = "network") -> None:
@@ -227,10 +219,6 @@ def conclusion(rows: Sequence[Any], *first: str) -> str:
 
 # ------------------------------------------------------------------------------------------- store
 
-_FIELDS = {field.name for field in fields(Outcome)}
-_TUPLES = ("costs", "hindsight")
-_REQUIRED = {field.name for field in fields(Outcome) if field.default is MISSING}
-
 
 class Store:
     """Outcomes by what they depend on, in a file of lines; without a file nothing is kept.
@@ -267,9 +255,7 @@ def _digest(key: Mapping[str, Any]) -> str:
 
 def _parse(line: dict[str, Any]) -> tuple[dict[str, Any], Outcome]:
     held = line["outcome"]
-    if not _REQUIRED <= set(held) <= _FIELDS:
-        raise KeyError
-    tuples = {name: tuple(held.get(name, ())) for name in _TUPLES}
+    tuples = {name: tuple(held[name]) for name in ("costs", "hindsight")}
     return dict(line["key"]), Outcome(**{**held, **tuples})
 
 
@@ -297,8 +283,7 @@ class Case:
 
     def solve_once(self, problems: Sequence[Problem], *, show: bool) -> Outcome:
         """Solve them."""
-        told = as_the_solver_says(self.options)
-        told |= {"protocol": self.protocol, "policy_heads": self.model.heads}
+        told = {**self.options, "protocol": self.protocol, "policy_heads": self.model.heads}
         return solve_set(self.model.solver, problems, self.augmentations, show=show, **told)
 
 

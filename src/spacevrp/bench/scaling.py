@@ -12,8 +12,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spacevrp.arguments import add_protocol_option
 from spacevrp.bench.neighbours import Neighbours
@@ -86,8 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     starts = f"start nodes; default: {_STARTS}, or all with --protocol paper"
     add_options(parser, sizes=SIZES, starts={"help": starts}, seed=1, weights=None, device="auto")
     add_protocol_option(parser)
-    more = " and, where matplotlib is, scaling.png"
-    add_report_options(parser, "scaling", more=more, kept=False)
+    add_report_options(parser, "scaling", kept=False)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -113,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     for size in sorted(args.sizes):
         probe = Probe(
             size,
-            starts=(args.starts or _STARTS) if pruned else size,
+            starts=(args.start_nodes or _STARTS) if pruned else size,
             candidates=_CANDIDATES if pruned else size,
             device=str(model.solver.device),
             seed=args.seed,
@@ -121,8 +119,6 @@ def run(args: argparse.Namespace) -> int:
             adjusted=pruned,
         )
         report.add(measure(probe))
-        if args.output is not None:
-            draw(args.output / "scaling.png", report.rows)
     return report.finish()
 
 
@@ -187,41 +183,3 @@ def exponents_text(found: dict[str, dict[str, float]]) -> str:
         for name, slopes in found.items()
     ]
     return "\n".join(lines)
-
-
-def draw(path: Path, rows: Sequence[ScalingRow]) -> None:
-    """The picture, where there is something to see and something to draw with."""
-    from importlib.util import find_spec
-
-    from spacevrp.writing import replacing
-
-    measured = [row for row in rows if row.seconds_decode is not None]
-    if measured and find_spec("matplotlib") is not None:
-        with replacing(path) as temporary:
-            plot(measured).savefig(temporary, dpi=120)
-
-
-def plot(rows: Sequence[ScalingRow]) -> Any:
-    """Time and memory against the size, both axes logarithmic: powers are straight lines."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    curves = (
-        (left, "seconds_encode", "encoding", "C0o-"),
-        (left, "seconds_decode", "decoding", "C1o-"),
-        (left, "seconds_look", "looking around", "C2o-"),
-        (right, "encode_gib", "encoding", "C0o-"),
-        (right, "decode_gib", "decoding", "C1o-"),
-        (right, "predicted_gib", "predicted", "C2o-"),
-    )
-    for axes, name, label, style in curves:
-        factor = 1024 if name.endswith("_gib") else 1
-        values = [factor * getattr(row, name) for row in rows if getattr(row, name) is not None]
-        if len(values) == len(rows):
-            axes.plot([row.size for row in rows], values, style, label=label)
-    for axes, label in ((left, "seconds"), (right, "peak, MiB")):
-        axes.set(xscale="log", yscale="log", xlabel="customers", ylabel=label)
-        axes.grid(visible=True, alpha=0.3)
-        axes.legend()
-    return figure

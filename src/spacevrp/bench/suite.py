@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from spacevrp.arguments import above, at_least
+from spacevrp.arguments import at_least, seconds_above_zero
 from spacevrp.bench.neighbours import Neighbours
 from spacevrp.bench.options import add_options, add_report_options
 from spacevrp.bench.records import command_line, processor
@@ -104,9 +104,9 @@ CVRPLIB = SimpleNamespace(
 
 def limits(text: str) -> tuple[str, ...]:
     """Seconds, or seconds a customer with an ``n``, separated by commas."""
-    parse = above(0, "seconds")
     found = {
-        f"{parse(one.removesuffix('n')):g}{'n' * one.endswith('n')}" for one in text.split(",")
+        f"{seconds_above_zero(one.removesuffix('n')):g}{'n' * one.endswith('n')}"
+        for one in text.split(",")
     }
     return tuple(sorted(found, key=length))
 
@@ -318,7 +318,7 @@ def better(run: Run, item: Item, found: Found) -> dict[str, Any] | None:
     It is where the suite keeps all, or where ours is better than the stored reference.
     """
     from spacevrp.oracles import OracleResult
-    from spacevrp.oracles.pool import Task, as_line, task_key
+    from spacevrp.oracles.pool import as_line, task_key
 
     plan, known, problem = found.plan, item.known, item.problem
     ours = run.solver.startswith(OURS)
@@ -329,7 +329,7 @@ def better(run: Run, item: Item, found: Found) -> dict[str, Any] | None:
     solver = OURS if ours else run.solver
     key = task_key(problem, solver, run.seconds, run.seed, None)
     result = OracleResult(plan, solver, methods()[run.solver].version(), found.seconds, plan.cost)
-    return as_line(Task(0, key, problem, solver, run.seconds, run.seed), result)
+    return as_line(key, problem, run.seconds, result)
 
 
 # ------------------------------------------------------------------------------------------- lines
@@ -353,13 +353,11 @@ class _Lines:
     def get(self, run: Run) -> dict[str, Any] | None:
         """The line of the same run by the same version."""
         wanted = {**run.subject, "version": methods()[run.solver].version()}
-        # Older lines do not say what was usual then.
-        usual = {"device": "cpu", "weights": None}
-        return next((one for one in self._held if wanted.items() <= {**usual, **one}.items()), None)
+        return next((one for one in self._held if wanted.items() <= one.items()), None)
 
     def keep(self, line: dict[str, Any]) -> None:
         """Add a line; a plan that is better than a reference goes to a file of its own."""
-        found = line.pop("better", None)
+        found = line.pop("better")
         self._held.append(line)
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)

@@ -145,17 +145,11 @@ def _solver(device: str, weights: str | None) -> Solver:
     return Solver(weights, device, threads=1)
 
 
-def _solve(problem: Problem, setting: Setting, seed: int) -> Found:
-    """The whole call of a loaded solver with a time."""
+def _solve(protocol: str | None, problem: Problem, setting: Setting, seed: int) -> Found:
+    """The whole call of a loaded solver with a time, or by a protocol without a limit."""
     solver, began = _solver(setting.device, setting.weights), time.perf_counter()
-    (plan,) = solver.run(problem, time=setting.seconds, seed=seed, explain=False).results
-    return Found.of(plan, began)
-
-
-def _by_protocol(name: str, problem: Problem, setting: Setting, seed: int) -> Found:
-    """The whole call by a protocol that takes as long as it takes."""
-    solver, began = _solver(setting.device, setting.weights), time.perf_counter()
-    (plan,) = solver.run([problem], protocol=name, seed=seed, explain=False).results
+    how: dict[str, Any] = {"protocol": protocol} if protocol else {"time": setting.seconds}
+    (plan,) = solver.run(problem, seed=seed, explain=False, **how).results
     return Found.of(plan, began)
 
 
@@ -309,9 +303,9 @@ def methods() -> dict[str, Method]:
 
     own = _oracle(PYVRP)
     return {
-        OURS: _ours(_solve),
-        NETWORK: _ours(partial(_by_protocol, "network")),
-        AS_THE_PAPER: _ours(partial(_by_protocol, "paper")),
+        OURS: _ours(partial(_solve, None)),
+        NETWORK: _ours(partial(_solve, "network")),
+        AS_THE_PAPER: _ours(partial(_solve, "paper")),
         SEARCH: _ours(partial(_search, None, 0), _no_plan_ahead),
         FROM_NETWORK: _ours(partial(_search, (), 1), _revealing),
         FROM_BEST_OF_EIGHT: _ours(partial(_search, (), 8), _revealing),

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve, print and draw."""
     # Imported here, so that help stays instant.
-    from spacevrp.cli.solve import describe_routes
+    from spacevrp.cli.output import describe_routes
     from spacevrp.formats import read_json
     from spacevrp.plots import require_matplotlib, save_picture
     from spacevrp.solver import Solver

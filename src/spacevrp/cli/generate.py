@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from spacevrp.formats.archive import write_archive
     from spacevrp.generators import recipe
     from spacevrp.generators.testsets import check_series
+    from spacevrp.problems.plan_text import count
     from spacevrp.problems.variants import parse_variant
 
     # Everything that can be wrong is found before the work begins.
@@ -68,8 +69,8 @@ def run(args: argparse.Namespace) -> int:
     with replacing(args.output) as temporary:
         write_archive(temporary, arrays)
     nodes = recipe.num_nodes(variant.features, args.size)
-    noun = "instance" if args.count == 1 else "instances"
-    print(f"{args.output}: {args.count} {noun} of {variant.name}, {nodes} nodes each")
+    instances = count(args.count, "instance")
+    print(f"{args.output}: {instances} of {variant.name}, {nodes} nodes each")
     return 0
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NoReturn, TextIO
 
 from spacevrp import __version__
-from spacevrp.cli.verbs import Verb
+from spacevrp.cli.verbs import Subverbs, Verb
 from spacevrp.problems.errors import TORCH_MISSING, SpacevrpError
 
 BAD_INPUT = 2
@@ -82,35 +82,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    # No global option takes a value, so the first plain word is the verb.
-    chosen = next((word for word in arguments if not word.startswith("-")), None)
-    parser = _build_parser(chosen)
-    try:
-        parsed = parser.parse_args(arguments)
-    except SystemExit as stop:  # after --help, --version or a usage error
-        return stop.code if isinstance(stop.code, int) else 0
-    code: int = parsed.run(parsed)
-    return code
-
-
-def _build_parser(chosen: str | None) -> argparse.ArgumentParser:
-    """The whole parser. Only the chosen verb's module is imported, so that help is instant."""
     parser = _Parser(
         prog="spacevrp",
         description="One neural model for 110 vehicle routing variants.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"spacevrp {__version__}")
-    subparsers = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in VERBS:
-        verb_parser = subparsers.add_parser(
-            verb.name, help=verb.help, description=verb.help, allow_abbrev=False
-        )
-        if verb.name == chosen:
-            loaded = verb.load()
-            loaded.add_arguments(verb_parser)
-            verb_parser.set_defaults(run=loaded.run)
-    return parser
+    Subverbs(VERBS, title="verbs", metavar="VERB").add_arguments(parser)
+    try:
+        parsed = parser.parse_args(arguments)
+    except SystemExit as stop:  # after --help, --version or a usage error
+        return stop.code if isinstance(stop.code, int) else 0
+    code: int = parsed.run(parsed)
+    return code
 
 
 def _complain(message: str, kind: str = "error") -> int:

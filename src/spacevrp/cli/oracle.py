@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacevrp.arguments import above, at_least
+from spacevrp.arguments import at_least, seconds_above_zero
 from spacevrp.cli.instances import add_instances, add_start, read_instances
 from spacevrp.writing import check_target, write_whole
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds",
         metavar="SECONDS",
-        type=above(0, "seconds"),
+        type=seconds_above_zero,
         default=10.0,
         help="time for each instance; default: 10",
     )

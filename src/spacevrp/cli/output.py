@@ -112,15 +112,13 @@ def _table(
     seconds: float,
     device: str,
 ) -> str:
-    from spacevrp.problems.plan_text import describe_problem
+    from spacevrp.problems.plan_text import count, describe_problem
 
     lines = []
     for number, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
         label = problem.name or f"instance {number}"
         prefix = f"{number:>{len(str(len(problems) - 1))}}  " if len(problems) > 1 else ""
-        count = len(solution.routes)
-        routes = "1 route" if count == 1 else f"{count} routes"
-        worth = _worth(problem, solution)
+        routes, worth = count(len(solution.routes), "route"), _worth(problem, solution)
         partial = "" if solution.feasible else f"  partial: {_share(problem, solution)}"
         lines.append(f"{prefix}{label}  {describe_problem(problem)}  {worth}  {routes}{partial}")
         if len(problems) == 1:

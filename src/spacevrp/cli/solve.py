@@ -14,7 +14,6 @@ from spacevrp.arguments import add_protocol_option, at_least, not_negative, pars
 from spacevrp.cli import solve_many
 from spacevrp.cli.instances import add_instances, add_start, read_instances
 from spacevrp.cli.output import FORMATS, check_format, choose_format, render, summarise
-from spacevrp.cli.output import describe_routes as describe_routes
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.writing import check_target, replacing, write_whole
 

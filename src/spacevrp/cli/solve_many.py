@@ -105,19 +105,19 @@ def run(args: argparse.Namespace, params: SolveParams) -> int:
 
 
 def _summary(result: ManyResult) -> str:
+    from spacevrp.problems.plan_text import count
+
     parts = [f"{result.solved} of {result.count} solved"]
     if result.mean_cost is not None:
         parts.append(f"mean cost {result.mean_cost:.10g}")
     if result.here:
         rate = result.here / result.seconds
         parts.append(f"{result.here} of them now, in {result.seconds:.2f} s ({rate:.3g} a second)")
-        noun = "worker" if result.workers == 1 else "workers"
-        parts.append(f"{result.workers} {noun} on {result.device}")
+        parts.append(f"{count(result.workers, 'worker')} on {result.device}")
     else:
         parts.append("all of them before")
     if result.again:
-        noun = "part" if result.again == 1 else "parts"
-        parts.append(f"{result.again} {noun} given out again after a worker had ended")
+        parts.append(f"{count(result.again, 'part')} given out again after a worker had ended")
     return ", ".join(parts)
 
 

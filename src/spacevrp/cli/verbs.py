@@ -1,4 +1,4 @@
-"""``spacevrp bench`` and ``spacevrp plot``: verbs with verbs of their own."""
+"""Verbs, and those with verbs of their own: ``spacevrp bench`` and ``spacevrp plot``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Verb(NamedTuple):
     """A verb of the command line, or one below another.
 
     Its module, or what stands behind a colon in it, has ``add_arguments(parser)`` and
-    ``run(args) -> int``.
+    ``run(args) -> int``, or is a table of verbs below it.
     """
 
     name: str
@@ -28,27 +28,34 @@ class Verb(NamedTuple):
 
 @dataclass(frozen=True)
 class Subverbs:
-    """A verb with verbs below it; ``usual`` is the one whose name may be left out."""
+    """The verbs of a command; ``usual`` is the one whose name may be left out."""
 
     subverbs: tuple[Verb, ...]
     usual: str | None = None
     usage: str | None = None
+    title: str | None = None
+    metavar: str = "WHAT"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare them; a module is imported only when it is used, so that help is instant."""
+        """Declare them; a module is imported only when it is used, so that help is instant.
+
+        The parsed arguments have the function ``run`` of the verb that was chosen.
+        """
 
         class Late(type(parser)):  # type: ignore[misc]  # the parser's own way to report errors
             verb: Verb | None = None
 
             def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-                if self.verb is not None:
-                    loaded = self.verb.load()
-                    loaded.add_arguments(self)
-                    self.set_defaults(run_subverb=loaded.run)
-                    self.verb = None
-                return super().parse_known_args(args, namespace)
+                if self.verb is None:
+                    return super().parse_known_args(args, namespace)
+                loaded, self.verb = self.verb.load(), None
+                loaded.add_arguments(self)
+                if not isinstance(loaded, Subverbs):
+                    self.set_defaults(run=loaded.run)
+                return self.parse_known_args(args, namespace)
 
-        below = parser.add_subparsers(metavar="WHAT", required=True, parser_class=Late)
+        shown = {"metavar": self.metavar} | ({"title": self.title} if self.title else {})
+        below = parser.add_subparsers(required=True, parser_class=Late, **shown)
         for subverb in self.subverbs:
             late = below.add_parser(
                 subverb.name, help=subverb.help, description=subverb.help, allow_abbrev=False
@@ -65,11 +72,6 @@ class Subverbs:
             return parse([self.usual, *args] if is_usual else args, namespace)
 
         parser.parse_known_args = parse_known_args  # type: ignore[method-assign]
-
-    def run(self, args: argparse.Namespace) -> int:
-        """Run the one that was chosen."""
-        code: int = args.run_subverb(args)
-        return code
 
 
 # The measurements behind every number that is claimed.

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
-from threading import RLock
 from typing import Any, Protocol
-
-from tqdm import tqdm
 
 from spacevrp.engines.devices import cores, wants_gpu
 from spacevrp.many.rows import Row
@@ -177,8 +174,6 @@ class LocalEngine:
 
 def _make_worker(settings: WorkerSettings) -> Callable[[Sequence[Item] | None], Any]:
     """What a process answers: nothing asked means that it is to be ready."""
-    # tqdm's own lock is one of the system, which a process that is ended leaves behind.
-    tqdm.set_lock(RLock())
     worker = Worker(settings)
 
     def answer(items: Sequence[Item] | None) -> Any:

@@ -132,11 +132,12 @@ class RemoteSolver:
 
         lost = 0
         while True:
-            begun_with = [best.get(number) for number in range(len(problems))]
-            call = _Call(problems, params, begun_with, deadline, explain)
-            actor = self._begun(call)
+            plans = [best.get(number) for number in range(len(problems))]
+            bare = [None if plan is None else replace(plan, problem=None) for plan in plans]
+            sent = (problems, params, bare, deadline.seconds, explain)
+            actor = self._begun(sent, deadline)
             try:
-                outcome = self._follow(actor, call, found, progress)
+                outcome = self._follow(actor, problems, deadline, found, progress)
             except ActorLost as error:
                 self._replace(actor)
                 lost += 1
@@ -150,16 +151,16 @@ class RemoteSolver:
                 self._idle.put(actor)
                 return outcome
 
-    def _begun(self, call: _Call) -> Any:
+    def _begun(self, sent: tuple[Any, ...], deadline: Deadline) -> Any:
         """An actor that has begun a call.
 
         Idle ones may have been lost since their last call: that is not the fault of this one.
         """
         lost, why = 0, ""
-        while lost < self.workers + _MOST_LOST and not (lost and call.deadline.interrupted):
-            actor = self._next(call.deadline)
+        while lost < self.workers + _MOST_LOST and not (lost and deadline.interrupted):
+            actor = self._next(deadline)
             try:
-                self._ask(actor, "begin", *call.sent, deadline=call.deadline)
+                self._ask(actor, "begin", *sent, deadline=deadline)
             except ActorLost as error:
                 self._replace(actor)
                 lost, why = lost + 1, str(error)
@@ -184,27 +185,29 @@ class RemoteSolver:
     def _follow(
         self,
         actor: Any,
-        call: _Call,
+        problems: list[Problem],
+        deadline: Deadline,
         found: Callable[[int, Solution], None],
         entered: Entered | None,
     ) -> Outcome:
         """One attempt on one actor: hear what it says until it ends."""
         stop = False
         while True:
-            stop = stop or call.deadline.interrupted
-            events: list[Event] = self._ask(actor, "hear", stop, deadline=call.deadline)
+            stop = stop or deadline.interrupted
+            events: list[Event] = self._ask(actor, "hear", stop, deadline=deadline)
             for event in events:
                 if isinstance(event, Exception):
                     raise event
                 if isinstance(event, Outcome):
-                    return replace(event, results=call.own(event.results))
+                    pairs = zip(event.results, problems, strict=True)
+                    return replace(event, results=[replace(a, problem=b) for a, b in pairs])
                 if isinstance(event, str):
                     if entered is not None:
                         entered(event)
                     continue
                 number, plan = event
                 try:
-                    found(number, replace(plan, problem=call.problems[number]))
+                    found(number, replace(plan, problem=problems[number]))
                 except StopIteration:
                     stop = True
                 except BaseException:
@@ -272,29 +275,6 @@ class RemoteSolver:
         self._actors.close()
 
 
-class _Call:
-    """What is sent to an actor, and the caller's side of what comes back."""
-
-    def __init__(
-        self,
-        problems: list[Problem],
-        params: SolveParams,
-        starts: list[Solution | None],
-        deadline: Deadline,
-        explain: bool | None,
-    ) -> None:
-        self.problems, self.deadline = problems, deadline
-        bare = [None if plan is None else replace(plan, problem=None) for plan in starts]
-        self.sent = (problems, params, bare, deadline.seconds, explain)
-
-    def own(self, plans: list[Any]) -> list[Any]:
-        """Plans that came from elsewhere, with the problems of the caller."""
-        return [
-            replace(plan, problem=problem)
-            for plan, problem in zip(plans, self.problems, strict=True)
-        ]
-
-
 class RayActors:
     """Actors of a Ray cluster, which is joined, or else started on this machine.
 
@@ -304,8 +284,8 @@ class RayActors:
         ``ray`` or ``ray://HOST:PORT``, as of :func:`spacevrp.solve_many`.
     workers
         Actors. None for as many as the cluster has room for.
-    weights, device, threads
-        Of each actor, as of :class:`Solver`.
+    weights, device
+        Of each actor, as of :class:`Solver`; each has one thread.
     """
 
     def __init__(
@@ -315,14 +295,13 @@ class RayActors:
         workers: int | None = None,
         weights: str | None = None,
         device: str = "auto",
-        threads: int = 1,
     ) -> None:
         check_ray()
         import ray
 
         self._ray = ray
-        self._began = connect(address, (workers or 1) * threads)
-        settings = WorkerSettings(SolveParams(), weights=weights, device=device, threads=threads)
+        self._began = connect(address, workers or 1)
+        settings = WorkerSettings(SolveParams(), weights=weights, device=device)
         needs, room = needs_of(settings)
         # No restarts: an actor that ends is replaced by its caller, who knows what it was at.
         # Two calls at once: one that works still answers.

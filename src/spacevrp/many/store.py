@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 import os
 import socket
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from spacevrp.many.rows import FAILED, Row
 from spacevrp.many.sources import Sources
 from spacevrp.many.tables import check_pyarrow, rows_from_parquet, rows_to_parquet
 from spacevrp.problems.errors import FormatError, SpacevrpError
-from spacevrp.writing import write_durably
+from spacevrp.writing import lock_file, write_durably
 
 FORMAT, VERSION = "spacevrp-many", 1
 RowFormat = Literal["jsonl", "parquet"]
@@ -70,7 +69,7 @@ class Store:
         except OSError as error:
             raise FormatError(f"{self.folder}: cannot be written: {error.strerror}") from None
         with stream:
-            if not _lock(stream):
+            if not lock_file(stream):
                 stream.seek(0)
                 holder = stream.read().strip() or "another process"
                 raise SpacevrpError(
@@ -246,19 +245,3 @@ def _as_bytes(rows: Sequence[Row], kind: RowFormat) -> bytes:
         return rows_to_parquet(rows)
     lines = (json.dumps(row, allow_nan=False, ensure_ascii=False) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode("utf-8", errors="replace")
-
-
-def _lock(stream: IO[str]) -> bool:
-    """Whether this process has the file now; it has it until it closes it, or ends."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -64,10 +64,6 @@ class SolverOracle(ABC):
     package: ClassVar[str]  # the distribution
     module: ClassVar[str]
     extra: ClassVar[str] = "oracles"  # what of ours brings the distribution
-    # Whether it prices distance by the vehicle, and limits the duration of routes.
-    knows_all_terms: ClassVar[bool] = False
-    # The rules of routes (see Problem.route_rules) that it models.
-    known_rules: ClassVar[frozenset[str]] = frozenset()
 
     def version(self) -> str:
         """The installed version."""
@@ -94,11 +90,9 @@ class SolverOracle(ABC):
 
     def refuses(self, problem: Problem) -> str | None:
         """None, or what the solver cannot model exactly, rules of routes and terms included."""
-        for rule in problem.route_rules:
-            if rule not in self.known_rules:
-                return rule
-        unknown = None if self.knows_all_terms else unlearned_terms(problem.fleet)
-        return unknown or unlearned_relations(problem) or self.supports(problem)
+        rule = next(iter(problem.route_rules), None)
+        terms = rule or unlearned_terms(problem.fleet)
+        return terms or unlearned_relations(problem) or self.supports(problem)
 
     @abstractmethod
     def supports(self, problem: Problem) -> str | None:

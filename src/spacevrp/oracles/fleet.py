@@ -13,7 +13,7 @@ from spacevrp.oracles.scaling import (
     exact_exponent,
     limit_of,
     nearest,
-    scale_amounts,
+    scale_loads,
     up,
 )
 from spacevrp.problems.fleet import Terms
@@ -77,11 +77,13 @@ def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
     collected: list[Whole] = []
     rooms: list[tuple[int, ...]] = []  # of each kind, for each type
     for kind in range(problem.kinds_of_load):
-        scaled = _scale_kind(problem, fleet, kind, len(whole.stops))
+        values = np.concatenate([problem.loads[:, kind], problem.pickups[:, kind]])
+        capacities = [terms.capacities[kind] for terms in fleet]
+        scaled = scale_loads(problem, values, capacities, len(whole.stops), kind)
         if scaled is not None:
-            loads.append(scaled[0])
-            collected.append(scaled[1])
-            rooms.append(scaled[2])
+            loads.append(scaled[0][: problem.size])
+            collected.append(scaled[0][problem.size :])
+            rooms.append(scaled[1])
     a_time = 1.0 if whole.times is None else whole.cost_scale / whole.times.scale
     factor = 10 ** (exact_exponent(_rates(fleet, a_time), UNIT_DIGITS) or 0)
     types = []
@@ -136,33 +138,6 @@ def refuse_units(problem: Problem) -> str | None:
     if exact_exponent(units, UNIT_DIGITS) is None:
         return f"a unit_distance_cost of more than {UNIT_DIGITS} decimals"
     return None
-
-
-def _scale_kind(
-    problem: Problem, fleet: tuple[Terms, ...], kind: int, stops: int
-) -> tuple[Whole, Whole, tuple[int, ...]] | None:
-    """A kind of load, what is collected beside it, and the capacity of each type for it.
-
-    None where it is never too much.
-    """
-    values = np.concatenate([problem.loads[:, kind], problem.pickups[:, kind]])
-    capacities = [terms.capacities[kind] for terms in fleet]
-    limited = [capacity for capacity in capacities if math.isfinite(capacity)]
-    if not limited or not values.any():
-        return None
-    slack = min(problem.load_slack(capacity, kind) for capacity in limited)
-    amounts = scale_amounts(values, slack, stops)
-    everything = int(np.abs(amounts.values).sum())
-    room = stops * amounts.error + slack * amounts.scale / 2
-    given, taken = amounts.values[: problem.size], amounts.values[problem.size :]
-    return (
-        given,
-        taken,
-        tuple(
-            math.floor(capacity * amounts.scale + room) if math.isfinite(capacity) else everything
-            for capacity in capacities
-        ),
-    )
 
 
 def _limit(whole: WholeProblem, limit: float) -> int | None:

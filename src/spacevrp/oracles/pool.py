@@ -6,7 +6,7 @@ Processes solve one instance after another, and give back each result at once.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from multiprocessing.connection import Connection, wait
@@ -34,9 +34,6 @@ class Failure:
 
 T = TypeVar("T")
 
-# An error other than "no plan found" is an outcome too: the caller decides what it is worth.
-Outcome = OracleResult | Failure | SpacevrpError
-
 
 @dataclass(frozen=True)
 class Task:
@@ -51,29 +48,7 @@ class Task:
     start: Sequence[Sequence[int]] | None = None
 
 
-def run_tasks(tasks: Iterable[Task], jobs: int = 1) -> Iterator[tuple[Task, Outcome]]:
-    """Solve the tasks and yield each as it is done, in no particular order.
-
-    Parameters
-    ----------
-    tasks
-        Drawn one by one as a process becomes free, so they may be made on the way.
-    jobs
-        Processes. With 1 everything happens in this one.
-
-    A caller that stops listening, or is interrupted, ends the processes with what they are at.
-    """
-    if jobs == 1:
-        for task in tasks:
-            yield task, _work(task)
-    else:
-        for task, outcome in run_in_processes(iter(tasks), jobs, _work):
-            if isinstance(outcome, Ended):
-                outcome = Failure(f"{task.solver} {outcome.message} on {task.problem.name}")
-            yield task, outcome
-
-
-def _work(task: Task) -> Outcome:
+def _work(task: Task) -> OracleResult | Failure | SpacevrpError:
     try:
         oracle = make_oracle(task.solver)
         return oracle.solve(task.problem, task.seconds, task.seed, task.start)
@@ -97,6 +72,9 @@ def run_in_processes(
     patience: Callable[[T], float] = lambda task: inf,
 ) -> Iterator[tuple[T, Any]]:
     """Each task with what ``work`` makes of it, in no particular order.
+
+    Tasks are drawn one by one as a process becomes free. A caller that stops listening, or is
+    interrupted, ends the processes with what they are at.
 
     Some solvers end the process where others raise an error, and some never end: one task is lost
     to that, and no more. ``patience`` says after how many seconds a process is ended.
@@ -187,15 +165,19 @@ def solve_many(
     results: dict[int, OracleResult | Failure] = {
         task.index: from_line(task.problem, known[task.key]) for task in tasks if task.key in known
     }
-    left = [task for task in tasks if task.index not in results]
+    left = (task for task in tasks if task.index not in results)
+    here = ((task, _work(task)) for task in left)
+    done = here if jobs == 1 else run_in_processes(left, jobs, _work)
     # None: tqdm itself looks whether stderr is a terminal.
     disable = {True: None, "always": False}.get(progress, True)
     with tqdm(total=len(tasks), initial=len(results), unit=" instances", disable=disable) as bar:
-        for task, outcome in run_tasks(left, jobs):
+        for task, outcome in done:
             if isinstance(outcome, SpacevrpError):
                 raise outcome
+            if isinstance(outcome, Ended):
+                outcome = Failure(f"{task.solver} {outcome.message} on {task.problem.name}")
             if isinstance(outcome, OracleResult) and record is not None:
-                append_line(record, as_line(task, outcome))
+                append_line(record, as_line(task.key, task.problem, seconds, outcome))
             results[task.index] = outcome
             bar.update()
     return [results[index] for index in range(len(tasks))]
@@ -212,18 +194,18 @@ def read_record(path: Path) -> dict[str, dict[str, Any]]:
     return dict(read_lines(path, lambda line: (line["key"], line), "a result of an oracle"))
 
 
-def as_line(task: Task, result: OracleResult) -> dict[str, Any]:
-    """What a record says of a result."""
+def as_line(key: str, problem: Problem, seconds: float, result: OracleResult) -> dict[str, Any]:
+    """What a record says of a result for which a solver was given so many seconds."""
     return {
-        "key": task.key,
-        "name": task.problem.name,
-        "variant": task.problem.variant_name,
+        "key": key,
+        "name": problem.name,
+        "variant": problem.variant_name,
         "cost": result.solution.cost,
         "claimed": result.claimed,
         "solver": result.solver,
         "version": result.version,
         "seconds": result.seconds,
-        "budget": task.seconds,
+        "budget": seconds,
         "note": result.note,
         "routes": result.solution.routes,
     }

@@ -16,8 +16,8 @@ from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.relations import present_relations
 
-# Relations of customers that it models.
-_KNOWN_RELATIONS = ("groups", "pickup")
+# Rules of routes (see Problem.route_rules) and relations of customers that it models.
+_KNOWN = TIMED_RULES | {"reload_depots", "groups", "pickup"}
 # Digits of one unit of the instance where data are not whole at fewer.
 _DIGITS = 4
 # Penalties may move so far from where they start.
@@ -49,8 +49,6 @@ class PyVrpOracle(SolverOracle):
     name: ClassVar[str] = "pyvrp"
     package: ClassVar[str] = "pyvrp"
     module: ClassVar[str] = "pyvrp"
-    knows_all_terms: ClassVar[bool] = True
-    known_rules: ClassVar[frozenset[str]] = TIMED_RULES | {"reload_depots"}
 
     def __init__(self, iterations: int | None = None) -> None:
         self._iterations = iterations
@@ -58,7 +56,7 @@ class PyVrpOracle(SolverOracle):
     def refuses(self, problem: Problem) -> str | None:
         """None, or what PyVRP cannot model exactly, rules and relations included."""
         for name in (*problem.route_rules, *present_relations(problem)):
-            if name not in (*self.known_rules, *_KNOWN_RELATIONS):
+            if name not in _KNOWN:
                 return name
         return self.supports(problem)
 
@@ -173,7 +171,7 @@ def _run(model: Model, stop: Any, seed: int, initial: Any, hurried: bool) -> Any
     data = model.data
     rng = pyvrp.RandomNumberGenerator(seed=seed)
     near = parts.NeighbourhoodParams()
-    if model.problem.distances.is_symmetric and not model.pairs:
+    if model.problem.distances.is_symmetric and not model.problem.pairs:
         near = parts.NeighbourhoodParams(num_neighbours=_FEW_NEIGHBOURS)
     local_search = parts.LocalSearch(
         data, rng, parts.compute_neighbours(data, near), parts.PerturbationManager()

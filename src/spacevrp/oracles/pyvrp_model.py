@@ -27,7 +27,6 @@ class Model:
     whole: WholeProblem
     data: Any
     node_of_client: tuple[int, ...]
-    pairs: tuple[tuple[int, int], ...]
     prize_weight: int  # what one whole unit of a maximised prize is worth in whole costs
     fleet: WholeFleet
     load_factors: tuple[int, ...]  # each kind of load is so many times larger in the model
@@ -149,7 +148,6 @@ class Model:
             whole,
             data,
             tuple(nodes),
-            problem.pairs,
             weight,
             fleet,
             factors,
@@ -186,9 +184,9 @@ class Model:
         if activity.is_client():
             return self.node_of_client[number]
         if activity.is_pickup():
-            return self.pairs[number][0]
+            return self.problem.pairs[number][0]
         if activity.is_delivery():
-            return self.pairs[number][1]
+            return self.problem.pairs[number][1]
         return self.reload_of[number]
 
     def as_solution(self, routes: Routes) -> Any:
@@ -200,7 +198,7 @@ class Model:
             node: Activity(ActivityType.CLIENT, client)
             for client, node in enumerate(self.node_of_client)
         }
-        for number, (pickup, delivery) in enumerate(self.pairs):
+        for number, (pickup, delivery) in enumerate(self.problem.pairs):
             activity[pickup] = Activity(ActivityType.PICKUP, number)
             activity[delivery] = Activity(ActivityType.DELIVERY, number)
         for number, node in enumerate(self.reload_of):

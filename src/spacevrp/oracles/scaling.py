@@ -164,7 +164,7 @@ def scale_problem(
         cost = nearest(finite, cost_scale)
         errors = (cost / cost_scale - finite, nearest(once, cost_scale) / cost_scale - once)
         cost_error = max(float(np.abs(error).max()) for error in errors)
-    demand = _scale_demand(problem, len(stops))
+    loads = scale_loads(problem, problem.demand, [problem.capacity], len(stops))
     prize = _scale_prizes(problem, len(stops))
     return WholeProblem(
         starts=starts,
@@ -180,8 +180,8 @@ def scale_problem(
         length_scale=length_scale,
         length_room=length_room,
         times=_scale_times(problem, exists, legs, largest),
-        demand=None if demand is None else demand[0].values,
-        capacity=None if demand is None else demand[1],
+        demand=None if loads is None else loads[0],
+        capacity=None if loads is None else loads[1][0],
         prize=None if prize is None else prize[0].values,
         min_prize=0 if prize is None else prize[1],
         prize_scale=1.0 if prize is None else prize[0].scale,
@@ -222,15 +222,21 @@ def scale_amounts(values: Floats, tolerance: float, count: int) -> Amounts:
     )
 
 
-def _scale_demand(problem: Problem, stops: int) -> tuple[Amounts, int] | None:
-    """Demands and capacity; None where no load can exceed the capacity."""
-    if np.isinf(problem.capacity) or not problem.demand.any():
+def scale_loads(
+    problem: Problem, values: Floats, capacities: Sequence[float], stops: int, kind: int = 0
+) -> tuple[Whole, tuple[int, ...]] | None:
+    """A kind of load, and the capacities for it; None where it is never too much."""
+    limited = [capacity for capacity in capacities if math.isfinite(capacity)]
+    if not limited or not values.any():
         return None
-    tolerance = problem.load_tolerance
-    amounts = scale_amounts(problem.demand, tolerance, stops)
-    capacity = problem.capacity * amounts.scale
-    room = stops * amounts.error + tolerance * amounts.scale / 2
-    return amounts, math.floor(capacity + room)
+    slack = min(problem.load_slack(capacity, kind) for capacity in limited)
+    amounts = scale_amounts(values, slack, stops)
+    everything = int(np.abs(amounts.values).sum())
+    room = stops * amounts.error + slack * amounts.scale / 2
+    return amounts.values, tuple(
+        math.floor(capacity * amounts.scale + room) if math.isfinite(capacity) else everything
+        for capacity in capacities
+    )
 
 
 def _scale_prizes(problem: Problem, stops: int) -> tuple[Amounts, int] | None:

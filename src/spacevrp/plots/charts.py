@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.plots.content import RouteLook, headline, looks_of, short, unserved_nodes, verdict
-from spacevrp.plots.style import QUIET, RED, SEPARATOR, finish_title, require_matplotlib
+from spacevrp.plots.style import QUIET, RED, SEPARATOR, finish_title, new_axes
 from spacevrp.problems.plan import RoutePlan
 from spacevrp.problems.plan_documents import places_of
 from spacevrp.problems.solution import Solution
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 
 # Inches: of a chart's width, of a lane, of the tallest chart, and of a letter in a lane.
 WIDTH, LANE, TALLEST, LETTER = 9.0, 0.42, 60.0, 0.055
-
-
-def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The axes given, or new ones of that size."""
-    require_matplotlib()
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=size, layout="constrained")[1]
 
 
 def finish(axes: Axes, solution: Solution, what: str) -> None:

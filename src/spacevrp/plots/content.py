@@ -24,7 +24,6 @@ COLOURS = (
 )
 # The second cue, from the 31st route on: lengths of dashes and gaps.
 DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.5, 1.5), (7, 2, 1.5, 2))
-UNSERVED = "#d0021b"
 # Violations beyond so many are only counted.
 _MOST_RULES = 3
 _LONGEST_NAME, _LONGEST_VARIANT = 24, 60

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spacevrp.plots.content import (
-    UNSERVED,
     Kind,
     RouteLook,
     depot_kinds,
@@ -22,7 +21,7 @@ from spacevrp.plots.content import (
     unserved_nodes,
     verdict,
 )
-from spacevrp.plots.style import INK, QUIET, finish_title, require_matplotlib
+from spacevrp.plots.style import INK, QUIET, RED, finish_title, new_axes
 from spacevrp.problems.distances import EARTH_RADIUS, Array
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan import RoutePlan, node_id
@@ -73,12 +72,8 @@ def map_size(problem: Problem, solution: Solution | None = None) -> tuple[float,
 
 
 def _plot(problem: Problem, solution: Solution | None, ax: Axes | None) -> Axes:
-    require_matplotlib()
+    ax = new_axes(ax, map_size(problem, solution))
     places = _places(problem)
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.subplots(figsize=map_size(problem, solution), layout="constrained")[1]
     from spacevrp.plots.labels import Annotations, Line
 
     colours = np.full(problem.size, INK, dtype=object)
@@ -229,7 +224,7 @@ def _draw_nodes(
     if unserved:
         areas[list(unserved)] = max(70.0 * crowd, 34.0)
         label = f"unserved ({len(unserved)})"
-        mark(Kind(label, "X", unserved), areas[list(unserved)], facecolor=UNSERVED, zorder=4)
+        mark(Kind(label, "X", unserved), areas[list(unserved)], facecolor=RED, zorder=4)
     for kind in depot_kinds(problem):
         area = 110.0 if problem.size <= 250 else 70.0
         areas[list(kind.nodes)] = area

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.plots.charts import LANE, LETTER, TALLEST, WIDTH, count_lanes, finish, lanes, new_axes
+from spacevrp.plots.charts import LANE, LETTER, TALLEST, WIDTH, count_lanes, finish, lanes
 from spacevrp.plots.content import RouteLook, looks_of, short, unserved_nodes
-from spacevrp.plots.style import INK, RED
+from spacevrp.plots.style import INK, RED, new_axes
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan import RoutePlan, Stop, node_id

@@ -31,6 +31,16 @@ def require_matplotlib() -> None:
         ) from None
 
 
+def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """The axes given, or new ones of that size."""
+    require_matplotlib()
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
 def finish_title(axes: Axes, title: str, warnings: Sequence[str]) -> None:
     """The title; what is wrong with a plan stands below it in red."""
     lines = [part for line in warnings for part in wrap(line, _LONGEST_LINE, max_lines=2)]

@@ -46,7 +46,6 @@ class Job:
     """
 
     row: Row
-    customers: int
     problem: Problem | None = None
     params: SolveParams = field(default_factory=SolveParams)
     time: float | None = None
@@ -68,6 +67,11 @@ class Job:
     def id(self) -> str:
         """Its name."""
         return self.row.id
+
+    @property
+    def customers(self) -> int:
+        """Of its problem, also while that is only stored."""
+        return int(self.row.about.get("customers", 0))
 
     @property
     def weight(self) -> int:

@@ -57,6 +57,7 @@ _PREFIX = "spacevrp-"  # of the folders in which texts become files
 _FOLDER = re.compile(rf"[^\s'\"]*{_PREFIX}\w+[/\\]")
 # Warnings are caught for the whole process, so that one request is read at a time.
 _reading = threading.Lock()
+Content = dict[str, Any] | str  # of a body: a document, or a text of some other format
 
 
 @dataclass(frozen=True)
@@ -89,30 +90,24 @@ def read_request(
     if kind not in MEDIA_TYPES:
         raise unexpected("Content-Type", _ANY_TYPE, repr(kind[:100]), status=415)
     told: dict[str, Any] = {key: _plain(value) for key, value in query.items()}
-    document: dict[str, Any] | None = None
     text = decode(body)
+    content: Content = text
     if kind not in TEXTS:
-        document = parse_json(text)
+        document = content = parse_json(text)
         if "problem" in document:
             _refuse_unknown(document, _ENVELOPE)
             told |= {key: value for key, value in document.items() if value is not None}
-            document, text, kind = _inner(told)
+            content, kind = _inner(told)
     _refuse_unknown(told, _ENVELOPE)
-    return state(kind, document, text, told, settings)
+    return state(kind, content, told, settings)
 
 
-def state(
-    kind: str,
-    document: dict[str, Any] | None,
-    text: str,
-    told: Mapping[str, Any],
-    settings: Settings,
-) -> Stated:
-    """The same of a document, or of a text where there is none, and the options told with it."""
+def state(kind: str, content: Content, told: Mapping[str, Any], settings: Settings) -> Stated:
+    """The same of a document or a text, and the options told with it."""
     with _reading, unservable_allowed(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            problem = _read(kind, document, text, told, settings)
+            problem = _read(kind, content, told, settings)
         except SpacevrpError as error:
             raise as_fault(error) from None
     check_size(problem, settings)
@@ -169,19 +164,19 @@ def parse_json(text: str) -> dict[str, Any]:
         raise as_fault(error, "body", status=400) from None
 
 
-def _inner(told: dict[str, Any]) -> tuple[dict[str, Any] | None, str, str]:
-    """The problem next to its options: a table, or a text of the type that is named."""
+def _inner(told: dict[str, Any]) -> tuple[Content, str]:
+    """The problem next to its options, and its type: a table, or a text of the type named."""
     held = told.pop("problem", None)
     kind = told.pop("content_type", None)
     if isinstance(held, dict):
         if kind not in (None, JSON, OWN, VROOM, ORTOOLS):
             raise unexpected("content_type", f"{JSON} for a table", show(kind))
-        return held, "", kind or JSON
+        return held, kind or JSON
     if isinstance(held, str):
         kind = kind or "text/plain"
         if not isinstance(kind, str) or kind not in MEDIA_TYPES:
             raise unexpected("content_type", _ANY_TYPE, show(kind))
-        return (None, held, kind) if kind in TEXTS else (parse_json(held), "", kind)
+        return held if kind in TEXTS else parse_json(held), kind
     raise unexpected("problem", "a table or a text", show(held))
 
 
@@ -207,36 +202,28 @@ def _plain(value: str) -> Any:
     return value
 
 
-def _read(
-    kind: str,
-    document: dict[str, Any] | None,
-    text: str,
-    told: Mapping[str, Any],
-    settings: Settings,
-) -> Problem:
+def _read(kind: str, content: Content, told: Mapping[str, Any], settings: Settings) -> Problem:
     options = {key: told[key] for key in ("variant", "rounding", "time_unit") if key in told}
     for key, value in options.items():
         if not isinstance(value, str):
             raise unexpected(key, "a text", show(value))
-    if document is not None:
-        if kind == VROOM or (kind == JSON and recognise(document) == "vroom"):
+    if isinstance(content, dict):
+        if kind == VROOM or (kind == JSON and recognise(content) == "vroom"):
             speed = told.get("speed_kmh", settings.speed_kmh)
             unit = {key: options[key] for key in ("time_unit",) if key in options}
-            return Problem.from_vroom(document, speed_kmh=speed, **unit)
+            return Problem.from_vroom(content, speed_kmh=speed, **unit)
         if kind == ORTOOLS:
-            return Problem.from_ortools(document)
-        problem = instance_of(Path(f"{REQUEST}.json"), document, **options)
-    else:
-        with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
-            path = Path(folder) / f"{REQUEST}{TEXTS[kind]}"
-            path.write_text(text, encoding="utf-8")
-            try:
-                read = formats.read(path, **options)
-            except SpacevrpError as error:
-                raise SpacevrpError(_without_folder(str(error))) from error.__cause__
-        if not isinstance(read, Problem):
-            raise unexpected("body", "one instance", "several")
-        problem = read
+            return Problem.from_ortools(content)
+        return instance_of(Path(f"{REQUEST}.json"), content, **options)
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
+        path = Path(folder) / f"{REQUEST}{TEXTS[kind]}"
+        path.write_text(content, encoding="utf-8")
+        try:
+            problem = formats.read(path, **options)
+        except SpacevrpError as error:
+            raise SpacevrpError(_without_folder(str(error))) from error.__cause__
+    if not isinstance(problem, Problem):
+        raise unexpected("body", "one instance", "several")
     return problem
 
 

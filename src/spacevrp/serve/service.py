@@ -58,7 +58,7 @@ class Service:
             row.about["ends"] = ends
             row.state = "queued"
             row.about.pop("stage", None)
-            job = Job(row, int(row.about.get("customers", 0)))
+            job = Job(row)
             if ends < _MOST_ENDS:
                 self.workers.submit(job, limited=False)
             else:
@@ -297,22 +297,12 @@ def _about(stated: Stated) -> dict[str, Any]:
 
 
 def _job(row: Row, stated: Stated) -> Job:
-    return Job(
-        row,
-        len(stated.problem.customers),
-        stated.problem,
-        stated.params,
-        stated.time,
-        stated.start,
-    )
+    return Job(row, stated.problem, stated.params, stated.time, stated.start)
 
 
 def _summary(row: Row) -> dict[str, Any]:
-    told = {key: row.about.get(key) for key in ("name", "variant", "customers", "stage")}
-    told |= {key: row.about.get(key) for key in ("cost", "feasible")}
+    told = ("name", "variant", "customers", "stage", "cost", "feasible")
     return {
-        "id": row.id,
-        "state": row.state,
-        "created": row.created,
-        "finished": row.finished,
-    } | told
+        **{name: getattr(row, name) for name in ("id", "state", "created", "finished")},
+        **{name: row.about.get(name) for name in told},
+    }

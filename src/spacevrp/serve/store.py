@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 import threading
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spacevrp.problems.errors import SpacevrpError
+from spacevrp.writing import lock_file
 
 FILE, LOCK = "jobs.sqlite3", "lock"
 UNFINISHED = ("queued", "running")
@@ -36,7 +36,6 @@ CREATE TABLE IF NOT EXISTS jobs (
 CREATE TABLE IF NOT EXISTS probe (data BLOB);
 CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, finished);
 """
-_BYTES = "ALTER TABLE jobs ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0"  # of version 0.2
 _ROW = "id, state, created, finished, content_type, query, about, best, plan"
 
 
@@ -81,8 +80,6 @@ class Store:
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")
             self._base.executescript(_SCHEMA)
-            if all(column[1] != "bytes" for column in self._read("PRAGMA table_info(jobs)", ())):
-                self._base.execute(_BYTES)
         except (sqlite3.Error, OSError) as error:
             raise SpacevrpError(f"{where}: cannot hold jobs: {error}") from None
 
@@ -181,16 +178,9 @@ def _hold(path: Path) -> Any:
         Another server has it.
     """
     stream = path.open("a")
-    try:
-        import fcntl
-
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:  # no such locks here
-        pass
-    except OSError:
+    if not lock_file(stream):
         stream.close()
-        raise SpacevrpError(f"{path.parent}: another server is using this folder") from None
-    os.set_inheritable(stream.fileno(), False)
+        raise SpacevrpError(f"{path.parent}: another server is using this folder")
     return stream
 
 

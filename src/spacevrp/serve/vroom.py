@@ -45,7 +45,7 @@ def read_vroom(text: str, settings: Settings) -> tuple[Stated, Solution | None]:
             raise Fault(422, f"options, {key}: received {show(value)}", field=f"options, {key}")
     steps = _take_steps(document)
     told = {} if options.get("l") is None else {"time": options["l"]}
-    stated = state(VROOM, document, "", told, settings)
+    stated = state(VROOM, document, told, settings)
     if not any(steps):
         if options.get("c"):
             raise Fault(422, "vehicles: expected steps with options, c", field="vehicles")
