@@ -60,7 +60,7 @@ def is_policy_head(name: str) -> bool:
 
 def is_addition(name: str) -> bool:
     """Whether weights of before may lack a parameter of that name."""
-    return is_policy_head(name) or name.startswith(("more_signals.", "moves.", "embed_singular"))
+    return is_policy_head(name) or name.startswith(("more_signals.", "moves."))
 
 
 def trained_parameters(model: SpaceModel, config: TrainConfig) -> dict[str, Tensor]:
