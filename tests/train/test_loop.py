@@ -22,7 +22,7 @@ from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.loop import Outcome, _Loop, train
 from spacevrp.train.mixes import choose_problem, choose_size
-from spacevrp.train.schedule import rate_factor
+from spacevrp.train.optim import rate_factor
 from spacevrp.train.state import TrainState
 from spacevrp.train.step import TrainStep
 

@@ -83,7 +83,7 @@ def fused_rollout(
     node_table, instance_table = pack(batch, *weights, block_nodes)
     same_duration = batch.duration is batch.distance
     depots = max(environment.num_depots, 1)
-    origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
+    origin = environment.origins(starts)
     action = torch.zeros((size, max_steps, trajectories), dtype=torch.int32, device=device)
     cost = torch.empty((size, trajectories), dtype=torch.float32, device=device)
     steps = torch.empty((size, trajectories), dtype=torch.int32, device=device)

@@ -44,9 +44,7 @@ def native_pruned_rollout(
         raise ValueError(NETWORK_MISSING)
     augmentations = tables.augmentations
     shape = (starts.shape[0], augmentations, -1)
-    origin = torch.where(
-        environment.batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts
-    )
+    origin = environment.origins(starts)
     costs, moves, steps = [], [], []
     # One instance after the other: there is room for the distances of one.
     for number in range(starts.shape[0]):

@@ -43,7 +43,7 @@ def native_rollout(
     if network is None:
         raise ValueError(NETWORK_MISSING)
     batch = environment.batch
-    origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
+    origin = environment.origins(starts)
     action, steps, cost, _ = network.rollout(
         **instance_arrays(batch, tables, environment.home, environment.num_depots),
         starts=starts.numpy(),

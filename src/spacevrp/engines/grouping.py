@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from spacevrp.engines.devices import Device
 from spacevrp.engines.pruning import Search, choose_search, describe
-from spacevrp.engines.settings import Settings
 from spacevrp.inference.beam import OTHERS
+from spacevrp.inference.settings import Settings
 from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 

@@ -27,11 +27,11 @@ from spacevrp.engines.search import (
     seeds_of_augmentations,
     stack_expected,
 )
-from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.inference.construct import Candidate
 from spacevrp.inference.keys import random_state
 from spacevrp.inference.large import is_adjusted
+from spacevrp.inference.settings import Seconds, Settings
 from spacevrp.model import SpaceModel
 from spacevrp.model.blocks import Blocks, encode_in_blocks
 from spacevrp.model.candidates import NodeTables

@@ -17,9 +17,9 @@ from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.rollout import Drawn, Move, Rollout, advance
 from spacevrp.decode.running import Running
 from spacevrp.decode.trace import Trace
-from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment, State
 from spacevrp.inference.beam import OTHERS
+from spacevrp.inference.settings import Settings
 from spacevrp.model import DecoderTables
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.problem import Problem

@@ -62,6 +62,10 @@ class Environment:
         cheapest = cost <= cost.amin(dim=1, keepdim=True) * (1.0 + TOLERANCE)
         return at(cheapest.int().argmax(dim=1), starts)
 
+    def origins(self, starts: Tensor) -> Tensor:
+        """Where solutions from start nodes (B, P) begin: their depots; without one, themselves."""
+        return torch.where(self.batch.has_depot.unsqueeze(1), self.first_depots(starts), starts)
+
     def standing(self, origin: Tensor) -> State:
         """Partial solutions before their first move, with a vehicle at each origin (B, P)."""
         state = replace(
@@ -74,10 +78,7 @@ class Environment:
 
     def begin(self, starts: Tensor) -> State:
         """Partial solutions that have just served their start nodes (B, P)."""
-        batch = self.batch
-        state = self.standing(
-            torch.where(batch.has_depot.unsqueeze(1), self.first_depots(starts), starts)
-        )
+        state = self.standing(self.origins(starts))
         # A start that no rule would allow is no solution: say so instead of counting it.
         illegal = ~self.customer_moves(state, starts.unsqueeze(-1)).squeeze(-1)
         state = self.step(state, starts)

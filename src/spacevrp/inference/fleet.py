@@ -41,7 +41,7 @@ class Fleet:
     @classmethod
     def of(cls, problem: Problem) -> Fleet:
         """The arrays of a problem."""
-        (instance,) = prepare([problem], views=[fleet_view(problem)])
+        instance = prepare(problem, view=fleet_view(problem))
         fleet = problem.fleet
         pins = max((len(terms.pinned) for terms in fleet), default=0)
         row = fleet_row(problem, instance.size, len(fleet), problem.kinds_of_load, max(pins, 1))

@@ -66,7 +66,7 @@ class LargeInstance:
         UnsupportedError
             Where coordinates tell the lengths of more nodes than there is room for a matrix.
         """
-        instance = with_matrices(prepare([problem], on_the_fly=True)[0])
+        instance = with_matrices(prepare(problem, on_the_fly=True))
         customers = instance.size - instance.num_depots
         choices = min(usual_choices(problem) if choices is None else choices, customers)
         near = candidate_lists(instance, LISTED * choices)

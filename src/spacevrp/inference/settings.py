@@ -1,4 +1,4 @@
-"""Which rollouts the network makes of a problem, by either engine."""
+"""Which rollouts the network makes of a problem, by either engine, and where the time goes."""
 
 from __future__ import annotations
 
@@ -74,3 +74,18 @@ class Settings:
         if self.direct_return or not number:
             return 1.0
         return 2.0 ** ((number - 1) % _DEGREES)
+
+
+@dataclass
+class Seconds:
+    """Where the time goes."""
+
+    preparing: float = 0.0  # from problems to tensors, on the host
+    searching: float = 0.0  # encoding and decoding, on the device
+    judging: float = 0.0  # the referee
+    improving: float = 0.0  # the compiled search
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return self.preparing + self.searching + self.judging + self.improving

@@ -55,7 +55,21 @@ class Native:
 
     def start_of(self, solution: Solution) -> Plan:
         """The routes of a plan without their depots, and their types; empty routes are dropped."""
-        return plan_of(self.problem, solution)
+        depots = set(self.problem.depots)
+        if not depots:
+            return _tours_of(solution)
+        type_of_depot = {depot: number for number, depot in enumerate(self.problem.depots)}
+        routes, types = [], []
+        for row, nodes in enumerate(solution.routes):
+            customers = [node for node in nodes if node not in depots]
+            if not customers:
+                continue
+            routes.append(customers)
+            if solution.vehicles is not None:
+                types.append(solution.vehicles[row])
+            else:  # a route that begins elsewhere breaks a rule anyway
+                types.append(type_of_depot.get(nodes[0], 0) if self.problem.vehicles is None else 0)
+        return routes, types
 
     def solution(self, routes: Sequence[Sequence[int]], types: Sequence[int]) -> Solution:
         """A plan of the search as the referee judges it."""
@@ -268,25 +282,6 @@ def _plain(values: Array) -> Array:
 
 
 # --------------------------------------------------------------------------------------- the plans
-
-
-def plan_of(problem: Problem, solution: Solution) -> Plan:
-    """The routes of a solution without depots, and their types; empty routes are dropped."""
-    depots = set(problem.depots)
-    if not depots:
-        return _tours_of(solution)
-    type_of_depot = {depot: number for number, depot in enumerate(problem.depots)}
-    routes, types = [], []
-    for row, nodes in enumerate(solution.routes):
-        customers = [node for node in nodes if node not in depots]
-        if not customers:
-            continue
-        routes.append(customers)
-        if solution.vehicles is not None:
-            types.append(solution.vehicles[row])
-        else:  # a route that begins elsewhere breaks a rule anyway
-            types.append(type_of_depot.get(nodes[0], 0) if problem.vehicles is None else 0)
-    return routes, types
 
 
 def _tours_of(solution: Solution) -> Plan:
