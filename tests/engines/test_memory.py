@@ -21,17 +21,17 @@ from spacevrp.engines.memory import Cut, Footprint, cut, too_large
 from spacevrp.engines.pruning import (
     LargeFootprint,
     Search,
-    choose_search,
     count_matrices,
     cut_large,
-    is_large,
+    search_of,
     too_large_at_all,
 )
 from spacevrp.engines.search import choose_starts
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
-from spacevrp.inference.large import SMALL
+from spacevrp.inference.large import SMALL, is_large
+from spacevrp.inference.settings import Settings
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds, streaming
 from spacevrp.model.blocks import Blocks, encode_in_blocks
 from spacevrp.problems.errors import SpacevrpError
@@ -161,11 +161,11 @@ def line(customers: int, **features: object) -> Problem:
 def test_small_instances_are_searched_as_a_whole() -> None:
     assert not is_large(line(SMALL), None)
     assert is_large(line(SMALL + 1), None)
-    assert choose_search(line(SMALL), 5, None, CPU) is None
+    assert search_of(line(SMALL), Settings(starts=5), CPU) is None
     # Unless the user wants fewer options; as many as there are is all.
     assert is_large(line(10), 9)
     assert not is_large(line(10), 10)
-    assert choose_search(line(10), None, 9, CPU) == Search(10, 9)
+    assert search_of(line(10), Settings(choices=9), CPU) == Search(10, 9)
 
 
 # ------------------------------------------------------------------------------- how much memory

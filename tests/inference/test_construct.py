@@ -189,20 +189,21 @@ def test_a_deadline(bundled: SpaceModel, network_of: Of) -> None:
 
 
 def test_a_plan_of_rollouts_by_hand() -> None:
-    plan = RolloutPlan.of(3, has_depot=True, wanted=2, samples=1)
+    plan = RolloutPlan.of(3, Settings(starts=2, samples=1), has_depot=True)
     assert plan.start.tolist() == [0, 1, 0, 1]
     assert plan.draw.tolist() == plan.rounds.tolist() == [0, 0, 1, 1]
     keys = plan.keys(0, range(3))
     assert (keys[:, :2] == -1).all()
     assert len(np.unique(keys[:, 2:])) == 6
-    assert RolloutPlan.of(3, has_depot=True, wanted=9, samples=None).start.tolist() == [0, 1, 2]
-    default = RolloutPlan.of(100, has_depot=True, wanted=None, samples=None)
+    many = RolloutPlan.of(3, Settings(starts=9), has_depot=True)
+    assert many.start.tolist() == [0, 1, 2]
+    default = RolloutPlan.of(100, Settings(), has_depot=True)
     assert len(default.start) == 100
     assert default.start.max() == 24
-    tour = RolloutPlan.of(100, has_depot=False, wanted=None, samples=None)
+    tour = RolloutPlan.of(100, Settings(), has_depot=False)
     assert tour.start.tolist() == list(range(100))
     assert (tour.draw == 0).all()
-    assert RolloutPlan.of(0, has_depot=True, wanted=None, samples=0).start.tolist() == [0]
+    assert RolloutPlan.of(0, Settings(samples=0), has_depot=True).start.tolist() == [0]
 
 
 def test_the_best_come_first() -> None:

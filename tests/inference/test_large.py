@@ -12,7 +12,7 @@ from spacevrp.arrays import prepare
 from spacevrp.arrays.routes import routes_of
 from spacevrp.engines.large import Watch, search_large
 from spacevrp.engines.memory import Cut
-from spacevrp.engines.pruning import choose_search
+from spacevrp.engines.pruning import search_of
 from spacevrp.generators.testsets import generate
 from spacevrp.inference import large
 from spacevrp.inference.construct import construct
@@ -31,7 +31,7 @@ CPU = torch.device("cpu")
 def assert_same_plans(
     model: SpaceModel, network: Network, problem: Problem, settings: Settings
 ) -> None:
-    search = choose_search(problem, settings.starts, settings.choices, CPU)
+    search = search_of(problem, settings, CPU)
     assert search is not None
     watch = Watch(lambda _: None, lambda _: None)
     cut = Cut(1, settings.augmentations, settings.starts)

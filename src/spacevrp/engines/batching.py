@@ -10,11 +10,17 @@ import torch
 
 from spacevrp.engines.base import Account
 from spacevrp.engines.fleet import search_fleets
-from spacevrp.engines.grouping import count_beams, count_rollouts, note_left_out, search_of
+from spacevrp.engines.grouping import count_beams, count_rollouts, note_left_out
 from spacevrp.engines.large import Watch, search_large
 from spacevrp.engines.memory import Cut, Footprint, available, cut, default_budget, too_large
 from spacevrp.engines.progress import Progress
-from spacevrp.engines.pruning import CPU_BUDGET, cut_large, footprint_of, too_large_at_all
+from spacevrp.engines.pruning import (
+    CPU_BUDGET,
+    cut_large,
+    footprint_of,
+    search_of,
+    too_large_at_all,
+)
 from spacevrp.engines.search import Prepared, search_block
 from spacevrp.inference.construct import Candidate
 from spacevrp.inference.settings import Settings

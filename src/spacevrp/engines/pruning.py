@@ -27,7 +27,7 @@ from spacevrp.engines.devices import Cpu, Device
 from spacevrp.engines.memory import GIB, Cut, available, most_nodes
 from spacevrp.inference import large
 from spacevrp.inference.large import LISTED, READOUT, WORK
-from spacevrp.problems.canonical import needs_fleet_rules
+from spacevrp.inference.settings import Settings
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 
@@ -60,19 +60,14 @@ class Search:
         return LISTED * self.choices
 
 
-def is_large(problem: Problem, choices: int | None) -> bool:
-    """Whether an instance is too large to look at all customers at every move."""
-    # The vehicles of a fleet look at everybody.
-    return not needs_fleet_rules(problem) and large.is_large(problem, choices)
-
-
-def choose_search(
-    problem: Problem, starts: int | None, choices: int | None, device: Device
-) -> Search | None:
-    """As the user says, otherwise by size and kind; None for an instance that is not large."""
-    if not is_large(problem, choices):
-        return None
+def search_of(problem: Problem, settings: Settings, device: Device) -> Search | None:
+    """How far a large instance is searched, by the settings or by its size; None for others."""
     customers = len(problem.customers)
+    starts, choices = settings.starts, settings.choices
+    if not settings.pruned:
+        starts = choices = customers
+    if not large.is_large(problem, choices):
+        return None
     if starts is None:
         starts = max(1, _WORK[device.type] // customers)
     if choices is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 
+import torch
 from torch import Tensor
 
 from spacevrp.decode import rollout
@@ -153,6 +154,12 @@ def choose(trace: Trace, order: Tensor) -> Trace:
         trace.steps.gather(1, order),
         trace.cost.gather(1, order),
     )
+
+
+def rested(sequence: Tensor, length: int) -> Tensor:
+    """Sequences (B, P, T) of plans that rest where they stopped, up to this length."""
+    rest = sequence[..., -1:].expand(-1, -1, length - sequence.shape[2])
+    return torch.cat([sequence, rest], dim=2)
 
 
 def _misses_arcs(problems: Sequence[Problem]) -> bool:

@@ -20,7 +20,7 @@ from spacevrp.decode.rollout import Rollout
 from spacevrp.engines.beam import Beam, best_rollouts, joined, search_beam
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.rollout_plan import RolloutPlan
-from spacevrp.engines.rollouts import Drawing, Moves, decoder_of
+from spacevrp.engines.rollouts import Drawing, Moves, decoder_of, rested
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.inference.construct import Candidate
@@ -286,10 +286,8 @@ class Best:
         final = _best_first(cost, served, rank)[:, :_CANDIDATES]
         self._cost, self._served = cost.gather(1, final), served.gather(1, final)
         self._rank = rank.gather(1, final)
-        moves = done.take(order).to(torch.int32)  # (I v, kept, T)
-        # A finished solution rests where it is.
-        rest = moves[..., -1:].expand(-1, -1, self._length - moves.shape[2])
-        moves = torch.cat([moves, rest], dim=2).view(items, -1, self._length)
+        moves = rested(done.take(order).to(torch.int32), self._length)  # (I v, kept, T)
+        moves = moves.view(items, -1, self._length)
         index = final.unsqueeze(-1).expand(-1, -1, self._length)
         self._moves = torch.cat([self._moves, moves], dim=1).gather(1, index)
 

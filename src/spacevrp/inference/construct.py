@@ -142,12 +142,8 @@ class _UsualWork(_Work):
         self.expected: Starts | None = None
         if problem.has_unknown_prizes:
             self.expected = Starts(prepare(problem.as_expected()), settings.direct_return)
-        self.plan = RolloutPlan.of(
-            int(self.starts.ready.sum()),
-            has_depot=self.instance.has_depot,
-            wanted=settings.starts,
-            samples=settings.samples,
-        )
+        ready = int(self.starts.ready.sum())
+        self.plan = RolloutPlan.of(ready, settings, has_depot=self.instance.has_depot)
         degrees = [settings.temperature(number) for number in range(1 + self.plan.samples)]
         self.temperature = np.array(degrees, dtype=np.float32)[self.plan.rounds]
         self.keys = self.plan.keys(settings.seed, settings.numbers)

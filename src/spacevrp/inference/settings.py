@@ -44,11 +44,15 @@ class Settings:
         """Rounds that draw their moves, after a greedy one."""
         return PARTS - 1 if self.parted else self.samples or 0
 
+    def used(self, starts: int) -> int:
+        """Start nodes that are used of so many."""
+        if self.parted:
+            return max(-(-starts // PARTS), min(starts, FEWEST))
+        return starts if self.starts is None else min(starts, self.starts)
+
     def rollouts(self, starts: int) -> int:
         """Of an augmentation with so many start nodes."""
-        if not self.parted:
-            return starts * (1 + self.draws)
-        return max(-(-starts // PARTS), min(starts, FEWEST)) * PARTS
+        return self.used(starts) * (1 + self.draws)
 
     @property
     def rounds(self) -> int:

@@ -26,16 +26,17 @@ class Scale:
 
     def known(self, distance: Tensor) -> Tensor:
         """Distances (B, ...) with the longest in the place of missing ones."""
-        return torch.where(torch.isfinite(distance), distance, _like(self.longest, distance))
+        return torch.where(torch.isfinite(distance), distance, aligned(self.longest, distance))
 
     def zscore(self, distance: Tensor) -> Tensor:
         """Normalised distances (B, ...)."""
-        centred = self.known(distance) - _like(self.mean, distance)
-        return centred / _like(self.deviation, distance)
+        centred = self.known(distance) - aligned(self.mean, distance)
+        return centred / aligned(self.deviation, distance)
 
 
-def _like(values: Tensor, distance: Tensor) -> Tensor:
-    return values.view(-1, *(1,) * (distance.ndim - 1))
+def aligned(values: Tensor, other: Tensor) -> Tensor:
+    """Values (B, ...) as they broadcast against a tensor with more dimensions behind."""
+    return values.view(*values.shape, *(1,) * (other.ndim - values.ndim))
 
 
 @dataclass(frozen=True)

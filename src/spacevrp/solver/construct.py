@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from spacevrp.engines.base import Account, Engine
-from spacevrp.engines.grouping import count_beams, count_rollouts, group, search_of
+from spacevrp.engines.grouping import count_beams, count_rollouts, group
 from spacevrp.engines.progress import Progress, ShowProgress
-from spacevrp.engines.pruning import is_large
+from spacevrp.engines.pruning import search_of
 from spacevrp.inference.construct import Candidate
 from spacevrp.inference.heads import STRENGTH
+from spacevrp.inference.large import is_large
 from spacevrp.inference.settings import Seconds, Settings
 from spacevrp.problems.canonical import canonical
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
