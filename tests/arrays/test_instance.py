@@ -6,7 +6,6 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-import torch
 
 from spacevrp.arrays import Instance, prepare
 from spacevrp.arrays.fleet import fleet_view
@@ -41,13 +40,12 @@ def assert_row(instance: Instance, batch: Batch, number: int) -> None:
     assert (instance.duration is instance.distance) or batch.duration is not batch.distance
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_all_variants(dtype: type) -> None:
+def test_all_variants() -> None:
     problems = [generate(variant, 6, 1, 3)[0] for variant in VARIANTS]
-    batch = stack(problems, dtype=torch.float32 if dtype is np.float32 else torch.float64)
-    for number, instance in enumerate(prepare(problems, dtype=dtype)):
+    batch = stack(problems)
+    for number, instance in enumerate(map(prepare, problems)):
         assert_row(instance, batch, number)
-        assert instance.demand.dtype == instance.distance.dtype == dtype  # type: ignore[union-attr]
+        assert instance.demand.dtype == instance.distance.dtype == np.float32
 
 
 def test_depots_anywhere_pairs_and_units() -> None:
@@ -64,7 +62,7 @@ def test_depots_anywhere_pairs_and_units() -> None:
         ),
     ]
     batch = stack(problems)
-    for number, instance in enumerate(prepare(problems)):
+    for number, instance in enumerate(map(prepare, problems)):
         assert_row(instance, batch, number)
 
 
@@ -77,8 +75,8 @@ def test_fleets_need_a_view() -> None:
         vehicles=[Vehicle(capacity=2, start=0, end=2), Vehicle(capacity=3, start=2)],
     )
     with pytest.raises(UnsupportedError, match="a batch holds alike vehicles"):
-        prepare([problem])
-    (instance,) = prepare([problem], views=[fleet_view(problem)])
+        prepare(problem)
+    instance = prepare(problem, view=fleet_view(problem))
     assert_row(instance, stack_fleets([problem])[0], 0)
 
 
@@ -87,7 +85,7 @@ def test_fleets_need_a_view() -> None:
 def test_lengths_on_the_fly(geometry: str, rounding: str) -> None:
     points = np.random.default_rng(2).random((9, 2)) * 80
     problem = Problem.from_coordinates(points, depots=[3], metric=Metric(geometry, rounding))
-    (whole,), (instance,) = prepare([problem]), prepare([problem], on_the_fly=True)
+    whole, instance = prepare(problem), prepare(problem, on_the_fly=True)
     plane = instance.distance
     assert isinstance(plane, Plane)
     assert isinstance(whole.distance, np.ndarray)
@@ -102,7 +100,7 @@ def test_lengths_on_the_fly(geometry: str, rounding: str) -> None:
 
 def test_a_matrix_stays_one() -> None:
     (problem,) = generate("ATSP", 5, 1, 1)
-    (instance,) = prepare([problem], on_the_fly=True)
+    instance = prepare(problem, on_the_fly=True)
     assert isinstance(instance.distance, np.ndarray)
     with pytest.raises(ValueError, match="received a matrix"):
         Plane.of(problem.distances, np.arange(5), 1.0)
@@ -117,7 +115,7 @@ def test_huge_prizes_and_penalties_stay_finite() -> None:
         min_prize=1e50,
         max_routes=1,
     )
-    (instance,) = prepare([problem])
+    instance = prepare(problem)
     assert instance.prize.tolist() == [0.0, 1.0, 0.5]
     assert instance.min_prize == 1.0
     assert instance.penalty.tolist() == [0.0, pytest.approx(1e12), 3.0]
@@ -127,6 +125,6 @@ def test_a_closing_time_beyond_float32_is_none() -> None:
     """A warning of NumPy would fail the test."""
     windows = [(0, 1e50), (0, 9), (0, 1e50)]
     problem = Problem.from_coordinates([(0, 0), (3, 0), (0, 4)], windows=windows)
-    (instance,) = prepare([problem])
+    instance = prepare(problem)
     assert np.isinf(instance.closing[[0, 2]]).all()
     assert instance.closing[1] == pytest.approx(9)

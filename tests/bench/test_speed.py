@@ -17,8 +17,8 @@ from spacevrp.bench.serving import requests_of
 from spacevrp.bench.speed import SpeedCase
 from spacevrp.bench.train_step import PARTS
 from spacevrp.cli.main import main
-from spacevrp.engines.settings import Seconds
 from spacevrp.generators import generate
+from spacevrp.inference.settings import Seconds
 from spacevrp.model import SpaceModel
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import SEEN_NAMES

@@ -49,7 +49,7 @@ def test_the_note_and_the_plan(tmp_path, weights, capsys):
 def test_what_does_not_fit_is_one_line_and_no_file(tmp_path, weights, capsys, monkeypatch):
     for module in (batching, native_engine, pruning):
         monkeypatch.setattr(module, "available", lambda device: 1000)
-    monkeypatch.setattr(batching, "large_budget", lambda device: 1000)
+    monkeypatch.setattr(batching, "default_budget", lambda device, on_cpu=0: 1000)
     write(generate("CVRP", 230, 1), tmp_path / "many.npz")
     out = tmp_path / "plan.json"
     command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]

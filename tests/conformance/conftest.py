@@ -50,9 +50,7 @@ def walk_randomly(environment: Environment, starts: Tensor, seed: int, every: in
     """Moves drawn uniformly from the mask; every so many steps the moment is kept."""
     generator = torch.Generator().manual_seed(seed)
     state = environment.begin(starts)
-    origin = torch.where(
-        environment.batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts
-    )
+    origin = environment.origins(starts)
     sequence = [origin, starts]
     snapshots = []
     for step in range(environment.max_steps):

@@ -16,12 +16,12 @@ from spacevrp.decode.rollout import rollout
 from spacevrp.decode.running import Running
 from spacevrp.engines import beam as tensors
 from spacevrp.engines.rollouts import Drawing, decoder_of
-from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.rules import at
 from spacevrp.generators import generate
 from spacevrp.inference import beam as arrays
 from spacevrp.inference.rollouts import Trajectories
+from spacevrp.inference.settings import Settings
 from spacevrp.model import DecoderTables
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import stack

@@ -172,9 +172,6 @@ def test_a_walk_with_its_tensors_in_place_is_the_same(some, monkeypatch):
     graphed = some.pruned(10, choices=5, kind=GraphedWalk)
     assert torch.equal(plain.sequence, graphed.sequence)
     assert torch.equal(plain.cost, graphed.cost)
-    drawing = Drawing(torch.Generator())
-    with pytest.raises(ValueError, match="expected no drawing"):
-        some.pruned(10, choices=5, kind=GraphedWalk, drawing=drawing)
 
 
 @pytest.mark.gpu

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,21 +17,21 @@ from spacevrp.decode.running import Running
 from spacevrp.engines import batching, pruning
 from spacevrp.engines.grouping import group
 from spacevrp.engines.large import product_dtype
-from spacevrp.engines.memory import Cut, Footprint, cut, largest_size
+from spacevrp.engines.memory import Cut, Footprint, cut, too_large
 from spacevrp.engines.pruning import (
     LargeFootprint,
     Search,
-    choose_search,
     count_matrices,
     cut_large,
-    is_large,
-    largest_large_size,
+    search_of,
+    too_large_at_all,
 )
 from spacevrp.engines.search import choose_starts
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
-from spacevrp.inference.large import SMALL
+from spacevrp.inference.large import SMALL, is_large
+from spacevrp.inference.settings import Settings
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds, streaming
 from spacevrp.model.blocks import Blocks, encode_in_blocks
 from spacevrp.problems.errors import SpacevrpError
@@ -79,9 +80,15 @@ def test_instances_are_cut_first_then_augmentations_then_starts() -> None:
     assert cut(footprint, augmentations=4, starts=20, budget=1) == Cut(1, 1, 1)
 
 
-def test_the_largest_size_is_the_last_that_fits() -> None:
+def told_size(error: SpacevrpError) -> int:
+    """The number of nodes that would fit, as the message says."""
+    (size,) = re.findall(r"up to (\d+) nodes would fit", str(error))
+    return int(size)
+
+
+def test_the_size_that_is_told_is_the_last_that_fits() -> None:
     for budget in (10**5, 10**9, 10**12):
-        size = largest_size(128, budget)
+        size = told_size(too_large(10**7, 128, CPU, budget))
         assert Footprint.of(size, 128).block(1, 1) <= budget
         assert Footprint.of(size + 1, 128).block(1, 1) > budget
 
@@ -134,7 +141,7 @@ def test_one_clear_error_when_nothing_fits(solver: Solver, monkeypatch: pytest.M
 
 
 def test_what_could_never_fit_is_refused_at_once(solver, monkeypatch):
-    monkeypatch.setattr(batching, "default_budget", lambda device: 1000)
+    monkeypatch.setattr(batching, "default_budget", lambda device, on_cpu=0: 1000)
     monkeypatch.setattr(batching, "available", lambda device: 10_000)
     monkeypatch.setattr(batching, "search_block", failing_above(0, AssertionError, []))
     with pytest.raises(SpacevrpError, match="up to 7 nodes would fit"):
@@ -154,11 +161,11 @@ def line(customers: int, **features: object) -> Problem:
 def test_small_instances_are_searched_as_a_whole() -> None:
     assert not is_large(line(SMALL), None)
     assert is_large(line(SMALL + 1), None)
-    assert choose_search(line(SMALL), 5, None, CPU) is None
+    assert search_of(line(SMALL), Settings(starts=5), CPU) is None
     # Unless the user wants fewer options; as many as there are is all.
     assert is_large(line(10), 9)
     assert not is_large(line(10), 10)
-    assert choose_search(line(10), None, 9, CPU) == Search(10, 9)
+    assert search_of(line(10), Settings(choices=9), CPU) == Search(10, 9)
 
 
 # ------------------------------------------------------------------------------- how much memory
@@ -245,10 +252,11 @@ def test_large_instances_are_cut_alike() -> None:
 
 
 @pytest.mark.parametrize("matrices", [0, 1])
-def test_the_largest_large_size_is_the_last_that_fits(monkeypatch, matrices):
+def test_the_large_size_that_is_told_is_the_last_that_fits(monkeypatch, matrices):
     monkeypatch.setattr(pruning, "available", lambda device: 10**10)
     search = Search(1, 32)
-    size = largest_large_size(128, search, matrices, CPU, workers=1)
+    problem = generate("ATSP" if matrices else "TSP", 8, 1)[0]
+    size = told_size(too_large_at_all([problem], 128, search, CPU, workers=1))
     assert size > 30_000
     for nodes, fits in ((size, True), (size + 1, False)):
         footprint = LargeFootprint.of(nodes, 128, search, matrices=matrices)
@@ -259,7 +267,7 @@ def test_the_largest_large_size_is_the_last_that_fits(monkeypatch, matrices):
 
 
 def test_what_could_never_fit_is_refused_at_once_in_one_line(solver, monkeypatch):
-    monkeypatch.setattr(batching, "large_budget", lambda device: 1000)
+    monkeypatch.setattr(batching, "default_budget", lambda device, on_cpu=0: 1000)
     monkeypatch.setattr(batching, "available", lambda device: 200_000_000)
     monkeypatch.setattr(pruning, "available", lambda device: 200_000_000)
     monkeypatch.setattr(batching, "search_large", failing_above(0, AssertionError, [], 4))

@@ -17,12 +17,12 @@ import torch
 
 from spacevrp.decode.trace import Trace
 from spacevrp.engines import rollouts
-from spacevrp.engines.ahead import ahead
 from spacevrp.engines.batching import Coming
 from spacevrp.engines.devices import choose_device
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.rollouts import Moves, choose, uses_kernel
 from spacevrp.engines.search import Best, choose_starts
+from spacevrp.engines.torch_engine import ahead
 from spacevrp.env import Environment
 from spacevrp.env.returns import return_paths
 from spacevrp.generators import generate

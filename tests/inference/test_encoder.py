@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from spacevrp.arrays import Instance, View, prepare
+from spacevrp.arrays import Instance, prepare
 from spacevrp.arrays.fleet import fleet_view
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
@@ -21,7 +21,6 @@ from spacevrp.inference.encoder import encode
 from spacevrp.inference.geometry import seeds_of_augmentations
 from spacevrp.inference.heads import Heads
 from spacevrp.inference.network import Network, load_network
-from spacevrp.inference.settings import Settings
 from spacevrp.inference.tables import Tables
 from spacevrp.inference.weights import DEFAULT_WEIGHTS
 from spacevrp.model import HEAD_STRENGTH, DecoderTables, SpaceModel, augmentation_seeds
@@ -52,11 +51,15 @@ def tables_of(
     heads: range | None,
     seed: int = 0,
 ) -> list[Tables]:
-    seeds = [
-        seeds_of_augmentations(i.num_depots, i.size, network.config, augmentations, seed)
-        for i in instances
+    of = None if heads is None else Heads(heads)
+    return [
+        encode(
+            *(network, one),
+            seeds_of_augmentations(one.num_depots, one.size, network.config, augmentations, seed),
+            heads=of,
+        )
+        for one in instances
     ]
-    return encode(network, instances, seeds, heads=None if heads is None else Heads(heads))
 
 
 class Expected(NamedTuple):
@@ -135,7 +138,7 @@ def test_all_variants_in_one_mixed_group(bundled: SpaceModel, as_decoder_tables:
     batch = stack(problems)
     network, card = load_network()
     assert card["name"] == DEFAULT_WEIGHTS
-    got = tables_of(network, prepare(problems), 2, range(2))
+    got = tables_of(network, list(map(prepare, problems)), 2, range(2))
     assert [one.embedding.shape[1] for one in got] == [problem.size for problem in problems]
     wanted = expected(bundled, batch, 2, range(2))
     joined = as_decoder_tables(got, batch.num_nodes)
@@ -148,7 +151,9 @@ def test_many_augmentations_and_policy_heads(bundled, network_of, as_decoder_tab
     """More augmentations than customers, more heads than learned ones, several blocks of rows."""
     problems = [generate(variant, size, 1, 3)[0] for size in (40, 8)]
     batch, augmentations = stack(problems), 18
-    got = tables_of(network_of(bundled), prepare(problems), augmentations, range(augmentations))
+    got = tables_of(
+        network_of(bundled), list(map(prepare, problems)), augmentations, range(augmentations)
+    )
     wanted = expected(bundled, batch, augmentations, range(augmentations))
     assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
 
@@ -172,7 +177,7 @@ def test_every_configuration(random_model, network_of, as_decoder_tables, change
     ]
     problems.append(problems[-1].replace(max_routes=9, load_rule="separate"))
     batch = stack(problems)
-    got = tables_of(network_of(model), prepare(problems), 3, range(3))
+    got = tables_of(network_of(model), list(map(prepare, problems)), 3, range(3))
     wanted = expected(model, batch, 3, range(3))
     assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
 
@@ -198,7 +203,7 @@ def odd_problems() -> list[Problem]:
 def test_missing_arcs_depots_anywhere_and_large_units(bundled, network_of, as_decoder_tables):
     problems = odd_problems()
     batch = stack(problems)
-    got = tables_of(network_of(bundled), prepare(problems), 2, range(2))
+    got = tables_of(network_of(bundled), list(map(prepare, problems)), 2, range(2))
     wanted = expected(bundled, batch, 2, range(2))
     assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
 
@@ -210,8 +215,7 @@ def test_fleets(bundled: SpaceModel, network_of: Of, as_decoder_tables: As) -> N
         points, depots=[0, 1], demand=[0, 0] + [1, 2, 3] * 3, vehicles=vehicles
     )
     batch, _ = stack_fleets([problem])
-    views: list[View] = [fleet_view(problem)]
-    got = tables_of(network_of(bundled), prepare([problem], views=views), 2, range(2))
+    got = tables_of(network_of(bundled), [prepare(problem, view=fleet_view(problem))], 2, range(2))
     wanted = expected(bundled, batch, 2, range(2))
     assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
 
@@ -236,8 +240,8 @@ def test_without_a_matrix(random_model, network_of, monkeypatch, geometry):
     with torch.no_grad():
         wanted = encode_in_blocks(model, batch, augmentation_seeds(batch, model.config, 2, 0))
         wanted = wanted.with_heads(model, batch, range(2), HEAD_STRENGTH)
-    (got,) = tables_of(network_of(model), prepare([problem], on_the_fly=True), 2, range(2))
-    (whole,) = tables_of(network_of(model), prepare([problem]), 2, range(2))
+    (got,) = tables_of(network_of(model), [prepare(problem, on_the_fly=True)], 2, range(2))
+    (whole,) = tables_of(network_of(model), [prepare(problem)], 2, range(2))
     assert got.zscore is None
     for name in ("embedding", "keyed", "query_first", "query_last"):
         value, scale = getattr(got, name), np.abs(getattr(whole, name)).max()
@@ -252,7 +256,7 @@ def test_without_a_matrix(random_model, network_of, monkeypatch, geometry):
 
 def test_a_matrix_some_rows_at_a_time(random_model, network_of, monkeypatch):
     network = network_of(random_model())
-    instances = prepare(generate("ACVRP", 20, 1, 1))
+    instances = list(map(prepare, generate("ACVRP", 20, 1, 1)))
     (whole,) = tables_of(network, instances, 2, None)
     monkeypatch.setattr(encoder, "_TILE", 1)
     (got,) = tables_of(network, instances, 2, None)
@@ -264,27 +268,10 @@ def test_a_matrix_some_rows_at_a_time(random_model, network_of, monkeypatch):
 
 def test_the_work_can_be_stopped(network_of: Of, random_model: Callable[..., SpaceModel]) -> None:
     network = network_of(random_model(layers=3))
-    instances = prepare(generate("TSP", 6, 1, 1))
+    instance = prepare(generate("TSP", 6, 1, 1)[0])
     looks = iter(range(10))
     deadline = Deadline(1.5, clock=lambda: float(next(looks)))  # one look, one second
-    seeds = [seeds_of_augmentations(0, 6, network.config, 1, 0)]
+    seeds = seeds_of_augmentations(0, 6, network.config, 1, 0)
     with pytest.raises(TimeIsUp):
-        encode(network, instances, seeds, settings=Settings(deadline=deadline))
+        encode(network, instance, seeds, look=deadline.check)
     assert next(looks) == 3
-
-
-def test_seeds_are_checked(network_of: Of, random_model: Callable[..., SpaceModel]) -> None:
-    network = network_of(random_model())
-    instances = prepare(generate("TSP", 6, 1, 1))
-    for seeds, message in (
-        ([], "expected seeds of 1 instances, received 0"),
-        (
-            [np.zeros((1, 3), dtype=np.int64)],
-            r"expected seeds of shape \(augmentations, 4\), received",
-        ),
-        ([np.full((1, 4), 6)], "expected seeds from -1 to 5, received"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            encode(network, instances, seeds)
-    with pytest.raises(ValueError, match="expected seeds of 3 augmentations"):
-        encode(network, instances, [np.zeros((1, 4), dtype=np.int64)], heads=Heads(range(3)))

@@ -12,11 +12,11 @@ from spacevrp.arrays.routes import routes_of
 from spacevrp.decode.random_numbers import random_keys
 from spacevrp.engines.fleet import search_fleets
 from spacevrp.engines.memory import Cut
-from spacevrp.engines.settings import Settings
 from spacevrp.inference.construct import construct
 from spacevrp.inference.fleet import Fleet
 from spacevrp.inference.keys import Mersenne
 from spacevrp.inference.network import Network
+from spacevrp.inference.settings import Seconds, Settings
 from spacevrp.model import SpaceModel
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
@@ -78,8 +78,8 @@ def test_the_same_plans(bundled: SpaceModel, network_of: Of, name: str) -> None:
     problem = fleets()[name]
     settings = Settings(augmentations=2, starts=None, samples=1, seed=5)
     cut, report = Cut(1, 2, 10**6), lambda _: None
-    (wanted,) = search_fleets(bundled, [problem], settings, cut, report)
-    (got,) = construct(network_of(bundled), [problem], settings)
+    (wanted,) = search_fleets(bundled, [problem], settings, cut, report, Seconds())
+    got = construct(network_of(bundled), problem, settings)
     assert got[0].cost == pytest.approx(wanted[0].cost, rel=1e-6)
     assert got[0].rank == wanted[0].rank
     assert judge(problem, routes_of(problem, got[0].sequence.tolist())).feasible

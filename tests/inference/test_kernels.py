@@ -136,10 +136,8 @@ points = np.random.default_rng(0).random((8, 2))
 problem = Problem.from_coordinates(points, depots=[0], demand=[0] + [1] * 7, capacity=3)
 network, _ = load_network()
 def work():
-    (tables,) = encode(
-        network, prepare([problem]), [seeds_of_augmentations(1, 8, network.config, 2, 0)],
-        heads=Heads(range(2))
-    )
+    seeds = seeds_of_augmentations(1, 8, network.config, 2, 0)
+    tables = encode(network, prepare(problem), seeds, heads=Heads(range(2)))
     assert np.isfinite(tables.query_last).all()
     return tables.query_last
 """

@@ -12,13 +12,13 @@ from spacevrp.arrays import prepare
 from spacevrp.arrays.routes import routes_of
 from spacevrp.engines.large import Watch, search_large
 from spacevrp.engines.memory import Cut
-from spacevrp.engines.pruning import choose_search
-from spacevrp.engines.settings import Settings
+from spacevrp.engines.pruning import search_of
 from spacevrp.generators.testsets import generate
 from spacevrp.inference import large
 from spacevrp.inference.construct import construct
 from spacevrp.inference.large import LargeInstance, with_matrices
 from spacevrp.inference.network import Network
+from spacevrp.inference.settings import Settings
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
@@ -31,12 +31,12 @@ CPU = torch.device("cpu")
 def assert_same_plans(
     model: SpaceModel, network: Network, problem: Problem, settings: Settings
 ) -> None:
-    search = choose_search(problem, settings.starts, settings.choices, CPU)
+    search = search_of(problem, settings, CPU)
     assert search is not None
     watch = Watch(lambda _: None, lambda _: None)
     cut = Cut(1, settings.augmentations, settings.starts)
     (wanted,) = search_large(model, [problem], settings, search, cut, watch)
-    (got,) = construct(network, [problem], settings)
+    got = construct(network, problem, settings)
     assert [one.hindsight for one in got] == [one.hindsight for one in wanted]
     assert [one.cost for one in got] == pytest.approx([one.cost for one in wanted], rel=1e-5)
     assert got[0].rank == wanted[0].rank
@@ -85,9 +85,9 @@ def test_what_is_refused(random_model, network_of, monkeypatch):
     (problem,) = generate("CVRP", 12, 1, 1)
     settings = Settings(choices=4, samples=2)
     with pytest.raises(UnsupportedError, match="expected no samples of an instance with 12"):
-        list(construct(network_of(random_model()), [problem], settings))
+        construct(network_of(random_model()), problem, settings)
     monkeypatch.setattr(large, "MOST_NODES", 12)
     with pytest.raises(UnsupportedError, match=r"expected at most 12 nodes .* received 13"):
         LargeInstance.of(problem)
-    (instance,) = prepare([problem])
+    instance = prepare(problem)
     assert with_matrices(instance).distance is instance.distance

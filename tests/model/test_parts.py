@@ -13,20 +13,12 @@ from spacevrp import Problem
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment
 from spacevrp.generators import generate
-from spacevrp.model import (
-    HEAD_STRENGTH,
-    LearnedHeads,
-    ModelConfig,
-    Queries,
-    SpaceModel,
-    apply_heads,
-    head_shifts,
-    random_seeds,
-)
+from spacevrp.model import HEAD_STRENGTH, ModelConfig, SpaceModel, random_seeds
 from spacevrp.model.adapters import GeneratedProjection, WeightDecomposedProjection
 from spacevrp.model.bias import BiasNetworks
 from spacevrp.model.decoder import logits
 from spacevrp.model.moves import move_facts
+from spacevrp.model.policy_heads import LearnedHeads, Queries, apply_heads, head_shifts
 from spacevrp.model.products import has_bfloat16, steady_products
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import stack

@@ -18,8 +18,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from spacevrp.engines.devices import Cpu
-from spacevrp.engines.settings import Settings
 from spacevrp.inference.construct import Candidate
+from spacevrp.inference.settings import Settings
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.problem import Problem

@@ -12,8 +12,8 @@ import pytest
 from spacevrp.engines import batching
 from spacevrp.engines.base import Account
 from spacevrp.engines.progress import Progress
-from spacevrp.engines.settings import Settings
 from spacevrp.generators import generate
+from spacevrp.inference.settings import Settings
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution

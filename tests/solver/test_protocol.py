@@ -9,10 +9,10 @@ import torch
 
 from spacevrp.decode import rollout, routes_of
 from spacevrp.engines import batching
-from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.generators import generate
+from spacevrp.inference.settings import Settings
 from spacevrp.model import SpaceModel, augmentation_seeds
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
@@ -63,7 +63,7 @@ def test_nothing_but_the_networks_rollouts_runs(solver, monkeypatch):
 
         monkeypatch.setattr(f"spacevrp.solver.{name}", noted)
 
-    note("reduce.canonical", lambda problem: problem)
+    note("construct.canonical", lambda problem: problem)
     note("improve.improve", lambda problems, plans: Improved(several[0] for several in plans))
     monkeypatch.setattr("spacevrp.solver.solver.can_search", lambda problem: True)
     monkeypatch.setattr("spacevrp.native.core", object())
@@ -72,10 +72,10 @@ def test_nothing_but_the_networks_rollouts_runs(solver, monkeypatch):
     solver.run(problems, protocol="paper", **options)
     assert called == []
     solver.run(problems, protocol="network", **options)
-    assert set(called) == {"reduce.canonical"}
+    assert set(called) == {"construct.canonical"}
     called.clear()
     solver.run(problems, protocol="default", **options)
-    assert set(called) == {"reduce.canonical", "improve.improve"}
+    assert set(called) == {"construct.canonical", "improve.improve"}
 
 
 def test_augmentations_follow_the_distances(solver, monkeypatch):

@@ -14,7 +14,7 @@ from spacevrp.model import ModelConfig
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train.config import PRESETS, TrainConfig
 from spacevrp.train.mixes import Mixes, choose_problem
-from spacevrp.train.schedule import rate_factor
+from spacevrp.train.optim import rate_factor
 from spacevrp.train.work import Shards
 
 RECIPES = Path(__file__).parents[2] / "recipes"

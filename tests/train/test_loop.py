@@ -22,7 +22,7 @@ from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.loop import Outcome, _Loop, train
 from spacevrp.train.mixes import choose_problem, choose_size
-from spacevrp.train.schedule import rate_factor
+from spacevrp.train.optim import rate_factor
 from spacevrp.train.state import TrainState
 from spacevrp.train.step import TrainStep
 
@@ -56,26 +56,6 @@ def test_a_run_leaves_everything_behind(tiny: Build, tmp_path: Path) -> None:
     assert rows[0]["gradient_norm"] > 0
     assert all(row["blind_share"] == 0 for row in rows)  # all branches begin with distances
     assert rows[0]["instances_per_second"] * rows[0]["step_milliseconds"] == pytest.approx(12_000)
-
-
-def test_a_run_that_goes_on_keeps_the_columns_of_its_log(tiny: Build, tmp_path: Path) -> None:
-    """As one from before there was a column."""
-    folder = tmp_path / "run"
-    quiet(tiny(steps=5), folder)
-    log = folder / "log.csv"
-    with log.open(newline="") as file:
-        before = list(csv.DictReader(file))
-    columns = [name for name in before[0] if name != "blind_share"]
-    with log.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(before)
-    quiet(tiny(steps=8), folder, resume=folder)
-    with log.open(newline="") as file:
-        after = list(csv.DictReader(file))
-    assert list(after[0]) == columns
-    assert [int(row["step"]) for row in after] == [5, 8]
-    assert all(None not in row and None not in row.values() for row in after)
 
 
 def test_the_weights_at_the_end_are_the_average(tiny: Build, tmp_path: Path) -> None:

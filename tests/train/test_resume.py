@@ -167,18 +167,6 @@ def test_a_longer_run_is_allowed_and_recorded(tiny: Build, tmp_path: Path) -> No
     assert resumed_config(tmp_path, []) == config
 
 
-def test_runs_from_before_depots_were_drawn_go_on_as_they_began(
-    tiny: Build, tmp_path: Path
-) -> None:
-    quiet(tiny(steps=1), tmp_path)
-    assert resumed_config(tmp_path, []).depot_temperature == 1.0
-    header = checkpoint.find(tmp_path) / "header.json"
-    document = json.loads(header.read_text())
-    del document["config"]["depot_temperature"]
-    header.write_text(json.dumps(document))
-    assert resumed_config(tmp_path, []).depot_temperature == 0.0
-
-
 @pytest.mark.parametrize(
     ("setting", "message"),
     [

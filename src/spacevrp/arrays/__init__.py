@@ -1,6 +1,6 @@
 """Instances as numpy arrays in the units of the network, without torch."""
 
 from spacevrp.arrays.instance import Instance, prepare
-from spacevrp.arrays.rows import LOAD_RULE_CODES, PAIRED_LOAD, View
+from spacevrp.arrays.rows import LOAD_RULE_CODES, PAIRED_LOAD
 
-__all__ = ["LOAD_RULE_CODES", "PAIRED_LOAD", "Instance", "View", "prepare"]
+__all__ = ["LOAD_RULE_CODES", "PAIRED_LOAD", "Instance", "prepare"]

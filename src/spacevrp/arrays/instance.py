@@ -10,7 +10,6 @@ limits.py). Neutral values stand wherever a feature is absent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -90,70 +89,31 @@ _OF_INSTANCE = tuple(
 )
 
 
-def prepare(
-    problems: Sequence[Problem],
-    *,
-    dtype: Any = np.float32,
-    on_the_fly: bool = False,
-    views: Sequence[View] | None = None,
-) -> list[Instance]:
-    """Instances of any variants and sizes.
+def prepare(problem: Problem, *, on_the_fly: bool = False, view: View | None = None) -> Instance:
+    """The instance of a problem of any variant.
 
     ``on_the_fly`` builds no matrix where coordinates tell all distances: a
-    :class:`~spacevrp.arrays.plane.Plane` takes its place. ``views`` are what the arrays say of the
-    vehicles, where that is not what the problems say.
+    :class:`~spacevrp.arrays.plane.Plane` takes its place. ``view`` is what the arrays say of the
+    vehicles, where that is not what the problem says.
     """
-    if views is None:
-        views = [uniform_view(problem) for problem in problems]
-    if not problems:
-        return []
-    orders = [order_of(p, view.starts) for p, view in zip(problems, views, strict=True)]
-    rows = padded_rows(problems, views, orders, max(map(len, orders)))
-    for name, values in rows.items():
-        if values.dtype == np.float64 and name in (*_OF_NODES, "attributes"):
-            rows[name] = cast(values, dtype)
-    return [
-        _instance({n: v[number] for n, v in rows.items()}, *one, on_the_fly=on_the_fly, dtype=dtype)
-        for number, one in enumerate(zip(problems, views, orders, strict=True))
-    ]
-
-
-def _instance(
-    row: dict[str, Array],
-    problem: Problem,
-    view: View,
-    order: Array,
-    *,
-    on_the_fly: bool,
-    dtype: Any,
-) -> Instance:
-    """One instance, without its padding."""
+    view = view or uniform_view(problem)
+    order = order_of(problem, view.starts)
+    rows = padded_rows([problem], [view], [order], len(order))
     plane = on_the_fly and view.starts == problem.depots == view.ends
 
     def lengths(field: str) -> Array | Plane:
-        return _lengths(problem, view, field, order, dtype, plane=plane)
+        held = getattr(problem, field)
+        if plane and held.coordinates is not None:
+            return Plane.of(held, order, unit_of_lengths(problem, field))
+        square = np.empty((len(order), len(order)), dtype=np.float32)
+        write_lengths(square, problem, view, field, order)
+        return square
 
     distance = duration = lengths("distances")
     if problem.durations is not problem.distances:
         duration = lengths("durations")
-    values: dict[str, Any] = {name: row[name].item() for name in _OF_INSTANCE}
-    for name in _OF_NODES:
-        values[name] = row[name][: len(order)]
-    return Instance(
-        distance=distance,
-        duration=duration,
-        num_depots=len(view.starts),
-        attributes=row["attributes"],
-        **values,
-    )
-
-
-def _lengths(
-    problem: Problem, view: View, field: str, order: Array, dtype: Any, *, plane: bool
-) -> Array | Plane:
-    lengths = getattr(problem, field)
-    if plane and lengths.coordinates is not None:
-        return Plane.of(lengths, order, unit_of_lengths(problem, field))
-    square = np.empty((len(order), len(order)), dtype=dtype)
-    write_lengths(square, problem, view, field, order)
-    return square
+    values: dict[str, Any] = {name: rows[name][0].item() for name in _OF_INSTANCE}
+    for name in (*_OF_NODES, "attributes"):
+        row = rows[name][0]
+        values[name] = cast(row, np.float32) if row.dtype == np.float64 else row
+    return Instance(distance=distance, duration=duration, num_depots=len(view.starts), **values)

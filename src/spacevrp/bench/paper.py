@@ -112,8 +112,6 @@ def ablation_gaps(config: ModelConfig) -> dict[str, float]:
     whole = type(config)()
     if any(getattr(config, size) != getattr(whole, size) for size in _SIZES):
         return {}
-    if config.singular_vectors:
-        return {}  # it has none
     if config.projections == "wdad" and config.rank * config.heads != whole.rank * whole.heads:
         return {}  # its single head has the rank of all three
     ours = _setting_of(config)

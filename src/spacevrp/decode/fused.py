@@ -46,7 +46,7 @@ class FusedOptions:
     record: bool = False  # what a replay needs
     max_steps: int | None = None  # solutions that need more moves count as stuck
     missing_arcs: bool = True  # there may be some; generated instances have all arcs
-    depot_temperature: float = 0.0  # above 0 depots are drawn, and that is recorded
+    depot_temperature: float = 0.0  # above 0 depots are drawn by keys, and that is recorded
     deviations: Deviations | None = None  # plans that are followed first; of the ranks below
     ranks: int = 3  # those that there are
 
@@ -69,11 +69,6 @@ def fused_rollout(
     from spacevrp.decode.fused_kernel import rollout_kernel
 
     batch = environment.batch
-    if not supports(environment):
-        raise ValueError(
-            f"expected at most {MAX_NODES} nodes and {MAX_DEPOTS} depots, received "
-            f"{batch.num_nodes} nodes and {environment.num_depots} depots"
-        )
     size, trajectories = starts.shape
     nodes, device = batch.num_nodes, batch.device
     width = tables.embedding.shape[-1]
@@ -83,7 +78,7 @@ def fused_rollout(
     node_table, instance_table = pack(batch, *weights, block_nodes)
     same_duration = batch.duration is batch.distance
     depots = max(environment.num_depots, 1)
-    origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
+    origin = environment.origins(starts)
     action = torch.zeros((size, max_steps, trajectories), dtype=torch.int32, device=device)
     cost = torch.empty((size, trajectories), dtype=torch.float32, device=device)
     steps = torch.empty((size, trajectories), dtype=torch.int32, device=device)
@@ -97,8 +92,6 @@ def fused_rollout(
             depot = torch.zeros_like(action)
     choices = None
     if depots > 1 and options.depot_temperature > 0:
-        if keys is None or not options.record:
-            raise ValueError("expected keys and a record where depots are drawn, received none")
         number = (max_steps + 1) // 2
         like = torch.empty((size, number, depots, trajectories), device=device)
         choices = DepotChoices(

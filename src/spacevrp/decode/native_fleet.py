@@ -13,7 +13,7 @@ from spacevrp.decode.rollout import Rollout
 from spacevrp.decode.running import USUAL, Running
 from spacevrp.env.fleet import FleetEnvironment, Preferences
 from spacevrp.model.decoder import DecoderTables
-from spacevrp.native import NETWORK_MISSING, network
+from spacevrp.native import network
 from spacevrp.tensors.fleet import rule_codes
 
 _NUMBERS = (
@@ -33,8 +33,6 @@ def native_fleet_rollout(
     running: Running = USUAL,
 ) -> Rollout:
     """What ``fleet_rollout`` does, step by step, in one call; see there and ``native_rollout``."""
-    if network is None:
-        raise ValueError(NETWORK_MISSING)
     fleet = environment.fleet
     batch = replace(environment.batch, load_rule=rule_codes(environment.batch))
     depots = int(batch.is_depot.sum(dim=1).max())

@@ -14,15 +14,13 @@ from spacevrp.decode.rollout import Rollout
 from spacevrp.decode.running import USUAL, Running
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.env.returns import ReturnPaths
+from spacevrp.inference.large import MOST_NODES
 from spacevrp.model.candidates import NodeTables
-from spacevrp.native import NETWORK_MISSING, network
+from spacevrp.native import network
 from spacevrp.tensors import Batch
 from spacevrp.tensors.lengths import Lengths, rows_of
 
-# Nodes up to which distances that follow from coordinates are written down as a matrix: 64 MiB of
-# one instance at a time.
-MOST_NODES = 4096
-_ROWS = 256  # of them at a time
+_ROWS = 256  # of a matrix that are written down at a time
 
 
 def supports(batch: Batch) -> bool:
@@ -40,13 +38,9 @@ def native_pruned_rollout(
     running: Running = USUAL,
 ) -> Rollout:
     """What ``pruned_rollout`` does by single steps where nothing is drawn; see there."""
-    if network is None:
-        raise ValueError(NETWORK_MISSING)
     augmentations = tables.augmentations
     shape = (starts.shape[0], augmentations, -1)
-    origin = torch.where(
-        environment.batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts
-    )
+    origin = environment.origins(starts)
     costs, moves, steps = [], [], []
     # One instance after the other: there is room for the distances of one.
     for number in range(starts.shape[0]):

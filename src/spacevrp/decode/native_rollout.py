@@ -16,7 +16,7 @@ from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.returns import ReturnPaths
 from spacevrp.model.decoder import DecoderTables
-from spacevrp.native import NETWORK_MISSING, network
+from spacevrp.native import network
 from spacevrp.tensors import Batch
 
 
@@ -40,10 +40,8 @@ def native_rollout(
     ``keys`` and ``deviations`` as in ``rollout``; at a ``temperature`` (P,), which is 1 where there
     is none.
     """
-    if network is None:
-        raise ValueError(NETWORK_MISSING)
     batch = environment.batch
-    origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
+    origin = environment.origins(starts)
     action, steps, cost, _ = network.rollout(
         **instance_arrays(batch, tables, environment.home, environment.num_depots),
         starts=starts.numpy(),

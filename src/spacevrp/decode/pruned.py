@@ -102,7 +102,6 @@ class Walk:
         starts: Tensor,
         pruning: Pruning,
     ) -> None:
-        batch = environment.batch
         self.environment, self.tables, self.near = environment, tables, pruning.near
         self.choices, self.readout = pruning.limits
         self.drawing, self.adjustment = pruning.drawing, pruning.adjustment
@@ -111,7 +110,7 @@ class Walk:
             starts
         )  # (B, V P)
         self.state = environment.begin(starts)
-        origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
+        origin = environment.origins(starts)
         length = environment.max_steps + 2
         self.sequence = torch.empty(
             (*starts.shape, length), dtype=torch.int32, device=starts.device

@@ -25,8 +25,6 @@ class GraphedWalk(Walk):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        if self.drawing is not None:
-            raise ValueError("expected no drawing where steps are captured")
         # Some of the state may be augmentations of one number for all, which cannot be written to.
         names = [field.name for field in fields(State)]
         self.state = State(**{name: getattr(self.state, name).clone() for name in names})

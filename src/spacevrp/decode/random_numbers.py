@@ -9,10 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from spacevrp.inference import keys
-from spacevrp.inference.keys import LIKELIEST, NUM_KEYS
-
-__all__ = ["LIKELIEST", "numbered_keys", "random_keys", "uniform"]
+from spacevrp.inference.keys import NUM_KEYS
 
 _WORD = 0xFFFFFFFF
 # Steps of a Weyl sequence (the golden ratio of 2^32), whose terms are mixed by two products and
@@ -40,11 +37,3 @@ def random_keys(
 ) -> Tensor:
     """Keys out of torch's own random numbers, int64."""
     return torch.randint(NUM_KEYS, shape, device=device, generator=generator)
-
-
-def numbered_keys(seed: int, augmentations: range, count: int) -> Tensor:
-    """Keys of the first ``count`` trajectories of some augmentations, (V, count) int64.
-
-    They follow from the seed, the number of the augmentation and that of the trajectory.
-    """
-    return torch.from_numpy(keys.numbered_keys(seed, augmentations, count))

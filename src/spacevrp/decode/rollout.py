@@ -122,11 +122,10 @@ def rollout(
         ``advance``, or the same compiled, or with more of its arguments given; where it records,
         what a replay needs is kept.
     """
-    batch = environment.batch
     limit = environment.max_steps if moves is None else moves
     state = environment.begin(starts)
     sequence = starts.new_zeros((*starts.shape, limit + 2))
-    origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
+    origin = environment.origins(starts)
     sequence[..., 0], sequence[..., 1] = origin, starts
     kept: list[tuple[Tensor, ...]] = []
     choices = ChoiceRecord(depot_temperature)

@@ -6,16 +6,15 @@ the faster one on a CPU; torch is for GPUs and for what the other does not do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from spacevrp.engines.devices import Device
 from spacevrp.engines.progress import Progress
-from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.inference.construct import Candidate
-from spacevrp.problems.deadline import TimeIsUp
+from spacevrp.inference.settings import Seconds, Settings
 from spacevrp.problems.problem import Problem
 
 
@@ -69,9 +68,3 @@ class Engine(Protocol):
             When the deadline is over before there are any of the next problem.
         """
         ...
-
-
-def in_time(found: Iterable[list[Candidate]]) -> Iterable[list[Candidate]]:
-    """Those that are there before the time is up."""
-    with suppress(TimeIsUp):
-        yield from found

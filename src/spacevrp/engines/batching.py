@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 
+from spacevrp.engines.base import Account
 from spacevrp.engines.fleet import search_fleets
-from spacevrp.engines.grouping import count_beams, count_rollouts, note_left_out, search_of
+from spacevrp.engines.grouping import count_beams, count_rollouts, note_left_out
 from spacevrp.engines.large import Watch, search_large
 from spacevrp.engines.memory import Cut, Footprint, available, cut, default_budget, too_large
 from spacevrp.engines.progress import Progress
-from spacevrp.engines.pruning import cut_large, footprint_of, large_budget, too_large_at_all
+from spacevrp.engines.pruning import (
+    CPU_BUDGET,
+    cut_large,
+    footprint_of,
+    search_of,
+    too_large_at_all,
+)
 from spacevrp.engines.search import Prepared, search_block
-from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.inference.construct import Candidate
+from spacevrp.inference.settings import Settings
 from spacevrp.model import SpaceModel
 from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.deadline import NEVER
@@ -55,16 +62,11 @@ class Coming:
 
 @dataclass
 class Batcher:
-    """Where instances are searched, and how much memory a block may take.
-
-    What it takes is added to the seconds, and what was left out for the size is noted.
-    """
+    """Where instances are searched, and the account of it."""
 
     model: SpaceModel
     device: torch.device
-    batch_memory: int | None
-    seconds: Seconds
-    notes: list[str] = field(default_factory=list)
+    account: Account
 
     def search(
         self,
@@ -85,7 +87,7 @@ class Batcher:
         footprint = Footprint.of(size, width, own_durations=own_durations)
         rollouts = count_rollouts(several, settings, self.device)
         beams = count_beams(several, settings, self.device)
-        budget = self.batch_memory or default_budget(self.device)
+        budget = self.account.batch_memory or default_budget(self.device)
         if footprint.block(1, 1) > max(budget, available(self.device)):
             raise too_large(size, width, self.device, available(self.device))
         coming = Coming(several)
@@ -122,7 +124,7 @@ class Batcher:
         report: Callable[[int], None],
     ) -> list[list[Candidate]]:
         block = coming.problems[position : position + most]
-        model, seconds = self.model, self.seconds
+        model, seconds = self.model, self.account.seconds
         if needs_fleet_rules(block[0]):
             return search_fleets(model, block, settings, sizes, report, seconds)
         prepared = coming.take(position, most)
@@ -136,13 +138,13 @@ class Batcher:
         """The same for large instances."""
         search = search_of(several[0], settings, self.device)
         assert search is not None  # those of a group are large together
-        note_left_out(several, settings, search, self.notes)
+        note_left_out(several, settings, search, self.account.notes)
         width, workers = self.model.config.width, workers_for(self.device)
         footprint = footprint_of(several, width, search, self.device, workers)
-        budget = self.batch_memory or large_budget(self.device)
+        budget = self.account.batch_memory or default_budget(self.device, CPU_BUDGET)
         if footprint.block(1, 1, 1) > max(budget, available(self.device)):
             raise too_large_at_all(several, width, search, self.device, workers)
-        watch = Watch(progress.advance, progress.stage, self.seconds)
+        watch = Watch(progress.advance, progress.stage, self.account.seconds)
         position = 0
         while position < len(several):
             wanted = Cut(len(several) - position, settings.augmentations, search.starts)

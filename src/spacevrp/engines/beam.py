@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.deviation import Deviations
-from spacevrp.engines.rollouts import Moves
+from spacevrp.engines.rollouts import Moves, rested
 from spacevrp.inference.beam import OTHERS, SAME
 
 # Asking the device whether all plans are at their end makes it wait: ask only every so often.
@@ -35,7 +35,7 @@ def joined(parts: Sequence[Beam], width: int) -> Beam:
         return parts[0]
     longest = max(part.sequence.shape[2] for part in parts)
     cost, order = _best_first(torch.cat([part.cost for part in parts], dim=1), width)
-    sequence = torch.cat([_rested(part.sequence, longest) for part in parts], dim=1)
+    sequence = torch.cat([rested(part.sequence, longest) for part in parts], dim=1)
     return Beam(cost, sequence.gather(1, order.unsqueeze(-1).expand(-1, -1, longest)))
 
 
@@ -49,7 +49,7 @@ def search_beam(beam: Beam, complete: Callable[[Tensor, Deviations], Moves], lon
     longest
         Moves that a plan has at most.
     """
-    beam = Beam(beam.cost, _rested(beam.sequence, longest + 2))
+    beam = Beam(beam.cost, rested(beam.sequence, longest + 2))
     width = beam.cost.shape[1]
     rank = torch.arange(OTHERS, dtype=torch.int32, device=beam.cost.device)
     for number in range(longest):
@@ -64,7 +64,7 @@ def search_beam(beam: Beam, complete: Callable[[Tensor, Deviations], Moves], lon
         cost, order = _best_first(torch.cat([beam.cost, found.cost], dim=1), width)
         old = order.clamp(max=width - 1).unsqueeze(-1).expand_as(beam.sequence)
         stays = (order < width).unsqueeze(-1)
-        new = _rested(found.take((order - width).clamp(min=0)), longest + 2)
+        new = rested(found.take((order - width).clamp(min=0)), longest + 2)
         beam = Beam(cost, torch.where(stays, beam.sequence.gather(1, old), new))
     return beam
 
@@ -84,9 +84,3 @@ def _moves(beam: Beam) -> int:
     number = torch.arange(1, changes.shape[2] + 1, device=changes.device)
     moves = torch.where(changes & torch.isfinite(beam.cost).unsqueeze(-1), number, 0)
     return 1 + int(moves.amax())  # the last of which may be to stay
-
-
-def _rested(sequence: Tensor, length: int) -> Tensor:
-    """Sequences (B, P, T) of plans that rest where they stopped, up to this length."""
-    rest = sequence[..., -1:].expand(-1, -1, length - sequence.shape[2])
-    return torch.cat([sequence, rest], dim=2)

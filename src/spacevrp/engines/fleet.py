@@ -25,11 +25,11 @@ from spacevrp.decode.running import Running
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.rollouts import Moves
 from spacevrp.engines.search import Best, encode, numbered_seeds
-from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.env.fleet import FleetEnvironment, Preferences
 from spacevrp.inference import fleet as choices
 from spacevrp.inference.construct import Candidate, with_cheapest_vehicles
 from spacevrp.inference.keys import random_state
+from spacevrp.inference.settings import Seconds, Settings
 from spacevrp.model import DecoderTables, SpaceModel
 from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.problem import Problem
@@ -43,14 +43,13 @@ def search_fleets(
     settings: Settings,
     cut: Cut,
     report: Callable[[int], None],
-    seconds: Seconds | None = None,
+    seconds: Seconds,
 ) -> list[list[Candidate]]:
     """Candidates of each instance, best first; the arguments are those of ``search_block``.
 
     Instances are searched one by one: random orders of one must not depend on the others.
     """
     found: list[list[Candidate]] = []
-    spent = Seconds() if seconds is None else seconds
     device = next(model.parameters()).device
     for problem in problems:
         began = time.perf_counter()
@@ -66,9 +65,9 @@ def search_fleets(
                 candidates = []  # others have theirs
         searched = time.perf_counter()
         found.append(with_cheapest_vehicles(problem, candidates))
-        spent.preparing += prepared - began
-        spent.searching += searched - prepared
-        spent.judging += time.perf_counter() - searched
+        seconds.preparing += prepared - began
+        seconds.searching += searched - prepared
+        seconds.judging += time.perf_counter() - searched
     return found
 
 

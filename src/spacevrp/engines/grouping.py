@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from spacevrp.engines.devices import Device
-from spacevrp.engines.pruning import Search, choose_search, describe
-from spacevrp.engines.settings import Settings
+from spacevrp.engines.pruning import Search, describe, search_of
 from spacevrp.inference.beam import OTHERS
+from spacevrp.inference.settings import Settings
 from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 
@@ -59,14 +59,6 @@ def starts_expected(problems: Sequence[Problem], limit: int | None) -> int:
     """Start nodes of the instance with most of them, before anything is known of feasibility."""
     most = max(len(problem.pairs) or len(problem.customers) for problem in problems)
     return most if limit is None else min(limit, most)
-
-
-def search_of(problem: Problem, settings: Settings, device: Device) -> Search | None:
-    """How far a large instance is searched; None for one that is not large."""
-    starts, choices = settings.starts, settings.choices
-    if not settings.pruned:
-        starts = choices = len(problem.customers)
-    return choose_search(problem, starts, choices, device)
 
 
 def count_rollouts(several: Sequence[Problem], settings: Settings, device: Device) -> int:

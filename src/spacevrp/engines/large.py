@@ -19,7 +19,7 @@ from spacevrp.decode.rollout import Rollout
 from spacevrp.decode.running import Running
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.pruning import Search
-from spacevrp.engines.rollouts import Moves
+from spacevrp.engines.rollouts import Moves, rested
 from spacevrp.engines.search import (
     Foreseen,
     choose_starts,
@@ -27,11 +27,11 @@ from spacevrp.engines.search import (
     seeds_of_augmentations,
     stack_expected,
 )
-from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.inference.construct import Candidate
 from spacevrp.inference.keys import random_state
 from spacevrp.inference.large import is_adjusted
+from spacevrp.inference.settings import Seconds, Settings
 from spacevrp.model import SpaceModel
 from spacevrp.model.blocks import Blocks, encode_in_blocks
 from spacevrp.model.candidates import NodeTables
@@ -199,18 +199,12 @@ def _joined(parts: list[Rollout], augmentations: int) -> Moves:
     """The plans of all workers, (I, V P): the starts of each augmentation in a row, in order."""
     longest = max(part.sequence.shape[2] for part in parts)
 
-    def padded(sequence: Tensor) -> Tensor:
-        # A finished solution rests where it is.
-        rest = sequence[..., -1:].expand(-1, -1, longest - sequence.shape[2])
-        joined: Tensor = torch.cat([sequence, rest], dim=2).unflatten(1, (augmentations, -1))
-        return joined
+    def by_augmentation(each: list[Tensor]) -> Tensor:
+        joined = torch.cat([one.unflatten(1, (augmentations, -1)) for one in each], dim=2)
+        return joined.flatten(1, 2)
 
-    sequence = torch.cat([padded(part.sequence) for part in parts], dim=2).flatten(1, 2)
-    cost = torch.cat(
-        [part.cost.unflatten(1, (augmentations, -1)) for part in parts], dim=2
-    ).flatten(1, 2)
-
-    return Moves.of(Rollout(sequence, cost))
+    sequence = by_augmentation([rested(part.sequence, longest) for part in parts])
+    return Moves.of(Rollout(sequence, by_augmentation([part.cost for part in parts])))
 
 
 def product_dtype(device: torch.device) -> torch.dtype:

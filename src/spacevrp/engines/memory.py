@@ -17,6 +17,7 @@ The factors are the largest live tensors at any time, counted over the float32 p
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from spacevrp.engines.devices import Device
@@ -24,7 +25,7 @@ from spacevrp.problems.errors import SpacevrpError
 
 GIB = 2**30
 # Larger blocks gain nothing on a CPU, whose caches are long full by then.
-_CPU_BUDGET = GIB // 2
+CPU_BUDGET = GIB // 2
 _CPU_SHARE = 0.25  # of the machine's memory, if that is less
 _CUDA_SHARE = 0.8  # of what is free: the allocator needs some room between its blocks
 # Augmentations that are worked on together at most: they fill the largest GPU, and with more of
@@ -80,12 +81,12 @@ def cut(footprint: Footprint, *, augmentations: int, starts: int, budget: int) -
     return Cut(1, 1, max(1, min(fitting, starts)))
 
 
-def default_budget(device: Device) -> int:
-    """Bytes that one block may take where the user sets no limit."""
+def default_budget(device: Device, on_cpu: int = CPU_BUDGET) -> int:
+    """Bytes that one block may take where the user sets no limit; ``on_cpu`` at most there."""
     if device.type == "cuda":
         return int(_CUDA_SHARE * available(device))
     # Of the machine's memory, not of what is free now: the same call is cut the same way again.
-    return int(min(_CPU_BUDGET, _CPU_SHARE * machine_memory()))
+    return int(min(on_cpu, _CPU_SHARE * machine_memory()))
 
 
 def available(device: Device) -> int:
@@ -100,31 +101,28 @@ def available(device: Device) -> int:
     return machine_memory()
 
 
-def largest_size(width: int, budget: int) -> int:
-    """The most nodes of which one augmentation with one start fits."""
+def most_nodes(fits: Callable[[int], bool]) -> int:
+    """The most nodes that fit, where fewer of them always do."""
     low, high = 0, 1
-    while _least(high, width) <= budget:
+    while fits(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if _least(middle, width) <= budget:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if fits(middle) else (low, middle)
     return low
-
-
-def _least(num_nodes: int, width: int) -> int:
-    return Footprint.of(num_nodes, width).block(1, 1)
 
 
 def too_large(size: int, width: int, device: Device, budget: int) -> SpacevrpError:
     """What does not fit, and what would."""
-    need = Footprint.of(size, width).block(1, 1)
+
+    def need(num_nodes: int) -> int:
+        return Footprint.of(num_nodes, width).block(1, 1)
+
+    most = most_nodes(lambda num_nodes: need(num_nodes) <= budget)
     return SpacevrpError(
         f"out of memory on {device}: one augmentation of an instance with {size} nodes needs "
-        f"about {need / GIB:.2g} GiB, there are {budget / GIB:.2g}; up to "
-        f"{largest_size(width, budget)} nodes would fit"
+        f"about {need(size) / GIB:.2g} GiB, there are {budget / GIB:.2g}; up to {most} nodes would "
+        "fit"
     )
 
 

@@ -17,14 +17,14 @@ from pathlib import Path
 from spacevrp import native
 from spacevrp.engines.base import Account, Engine
 from spacevrp.engines.devices import Cpu, cores, has_torch
-from spacevrp.engines.grouping import count_beams, count_rollouts, note_left_out, search_of
+from spacevrp.engines.grouping import count_beams, count_rollouts, note_left_out
 from spacevrp.engines.memory import Footprint, available, too_large
 from spacevrp.engines.progress import Progress
-from spacevrp.engines.pruning import Search, footprint_of, too_large_at_all
-from spacevrp.engines.settings import Settings
+from spacevrp.engines.pruning import Search, footprint_of, search_of, too_large_at_all
 from spacevrp.inference.construct import Candidate, construct
 from spacevrp.inference.large import MOST_NODES
 from spacevrp.inference.network import load_network
+from spacevrp.inference.settings import Settings
 from spacevrp.problems.errors import TORCH_MISSING, SpacevrpError, UnsupportedError
 from spacevrp.problems.problem import Problem
 
@@ -92,7 +92,7 @@ class NativeEngine:
                 own = replace(own, starts=large.starts, choices=large.choices)
             began = time.perf_counter()
             try:
-                (found,) = construct(self._network, [problem], own, report=progress.advance)
+                found = construct(self._network, problem, own, report=progress.advance)
             except MemoryError:
                 raise error() from None
             account.seconds.searching += time.perf_counter() - began

@@ -24,10 +24,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spacevrp.engines.devices import Cpu, Device
-from spacevrp.engines.memory import GIB, Cut, available, machine_memory
+from spacevrp.engines.memory import GIB, Cut, available, most_nodes
 from spacevrp.inference import large
 from spacevrp.inference.large import LISTED, READOUT, WORK
-from spacevrp.problems.canonical import needs_fleet_rules
+from spacevrp.inference.settings import Settings
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 
@@ -38,9 +38,8 @@ _WORK = {"cpu": WORK, "cuda": 2**20}
 _MOST_TOGETHER = {"cpu": 512, "cuda": 2**14}
 # Tiles, and the moments at which all customers are looked at; of every worker.
 _SCRATCH = {"cpu": GIB // 8, "cuda": 2 * GIB}
-_CPU_BUDGET = 2 * GIB
-_CPU_SHARE = 0.25  # of the machine's memory, if that is less
-_CUDA_SHARE = 0.8  # of what is free
+# Bytes that a block may take on a CPU where the user sets no limit.
+CPU_BUDGET = 2 * GIB
 
 
 @dataclass(frozen=True)
@@ -61,19 +60,14 @@ class Search:
         return LISTED * self.choices
 
 
-def is_large(problem: Problem, choices: int | None) -> bool:
-    """Whether an instance is too large to look at all customers at every move."""
-    # The vehicles of a fleet look at everybody.
-    return not needs_fleet_rules(problem) and large.is_large(problem, choices)
-
-
-def choose_search(
-    problem: Problem, starts: int | None, choices: int | None, device: Device
-) -> Search | None:
-    """As the user says, otherwise by size and kind; None for an instance that is not large."""
-    if not is_large(problem, choices):
-        return None
+def search_of(problem: Problem, settings: Settings, device: Device) -> Search | None:
+    """How far a large instance is searched, by the settings or by its size; None for others."""
     customers = len(problem.customers)
+    starts, choices = settings.starts, settings.choices
+    if not settings.pruned:
+        starts = choices = customers
+    if not large.is_large(problem, choices):
+        return None
     if starts is None:
         starts = max(1, _WORK[device.type] // customers)
     if choices is None:
@@ -145,34 +139,6 @@ def cut_large(footprint: LargeFootprint, wanted: Cut, budget: int, device: str) 
     return Cut(min(wanted.instances, together, busy), augmentations, starts)
 
 
-def large_budget(device: Device) -> int:
-    """Bytes that a block of large instances may take where the user sets no limit."""
-    if device.type == "cuda":
-        return int(_CUDA_SHARE * available(device))
-    return int(min(_CPU_BUDGET, _CPU_SHARE * machine_memory()))
-
-
-def largest_large_size(
-    width: int, search: Search, matrices: int, device: Device, workers: int
-) -> int:
-    """The most nodes of which one augmentation from one start fits, with so many workers."""
-    room = available(device)
-
-    def fits(num_nodes: int) -> bool:
-        footprint = LargeFootprint.of(
-            num_nodes, width, search, matrices=matrices, device=device.type, workers=workers
-        )
-        return footprint.block(1, 1, 1) <= room
-
-    low, high = 0, 1
-    while fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
-
-
 def footprint_of(
     several: Sequence[Problem], width: int, search: Search, device: Device, workers: int
 ) -> LargeFootprint:
@@ -197,7 +163,14 @@ def too_large_at_all(
     held = f", {matrices} of them matrices of its own" if matrices > 1 else ""
     if matrices == 1:
         held = ", most of it for its matrix (coordinates need none)"
-    most = largest_large_size(width, search, matrices, device, workers)
+
+    def fits(num_nodes: int) -> bool:
+        footprint = LargeFootprint.of(
+            num_nodes, width, search, matrices=matrices, device=device.type, workers=workers
+        )
+        return footprint.block(1, 1, 1) <= there
+
+    most = most_nodes(fits)
     advice = f"up to {most} nodes would fit"
     if device.type == "cuda" and need <= available(Cpu()):
         advice += ", and --device cpu has room for this one"

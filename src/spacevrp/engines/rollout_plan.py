@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacevrp.decode.random_numbers import LIKELIEST, numbered_keys
-from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment
 from spacevrp.env.starts import can_start
-from spacevrp.inference.settings import FEWEST, PARTS
+from spacevrp.inference.keys import LIKELIEST, numbered_keys
+from spacevrp.inference.settings import FEWEST, PARTS, Settings
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class RolloutPlan:
             return None
         place = torch.where(self.draw > 0, self.start * self.draws + self.draw - 1, 0)  # (I, R)
         count = int(place.max()) + 1
-        table = numbered_keys(seed, augmentations, count).to(place.device)  # (v, count)
-        shape = (len(place), len(augmentations), -1)
+        table = torch.from_numpy(numbered_keys(seed, augmentations, count)).to(place.device)
+        shape = (len(place), len(augmentations), -1)  # of (v, count)
         own = table.expand(*shape).gather(2, place.unsqueeze(1).expand(*shape))  # (I, v, R)
         return torch.where(self.draw.unsqueeze(1) > 0, own, LIKELIEST).flatten(0, 1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 
+import torch
 from torch import Tensor
 
 from spacevrp.decode import rollout
@@ -17,9 +18,9 @@ from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.rollout import Drawn, Move, Rollout, advance
 from spacevrp.decode.running import Running
 from spacevrp.decode.trace import Trace
-from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment, State
 from spacevrp.inference.beam import OTHERS
+from spacevrp.inference.settings import Settings
 from spacevrp.model import DecoderTables
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.problem import Problem
@@ -153,6 +154,12 @@ def choose(trace: Trace, order: Tensor) -> Trace:
         trace.steps.gather(1, order),
         trace.cost.gather(1, order),
     )
+
+
+def rested(sequence: Tensor, length: int) -> Tensor:
+    """Sequences (B, P, T) of plans that rest where they stopped, up to this length."""
+    rest = sequence[..., -1:].expand(-1, -1, length - sequence.shape[2])
+    return torch.cat([sequence, rest], dim=2)
 
 
 def _misses_arcs(problems: Sequence[Problem]) -> bool:

@@ -20,11 +20,11 @@ from spacevrp.decode.rollout import Rollout
 from spacevrp.engines.beam import Beam, best_rollouts, joined, search_beam
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.rollout_plan import RolloutPlan
-from spacevrp.engines.rollouts import Drawing, Moves, decoder_of
-from spacevrp.engines.settings import Seconds, Settings
+from spacevrp.engines.rollouts import Drawing, Moves, decoder_of, rested
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.inference.construct import Candidate
+from spacevrp.inference.settings import Seconds, Settings
 from spacevrp.model import DecoderTables, SpaceModel, augmentation_seeds
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.problem import Problem
@@ -64,7 +64,7 @@ def search_block(
     settings: Settings,
     cut: Cut,
     report: Callable[[int], None],
-    seconds: Seconds | None = None,
+    seconds: Seconds,
 ) -> list[list[Candidate]]:
     """Candidates of each instance, best first; those of the augmentations that were in time.
 
@@ -83,9 +83,8 @@ def search_block(
     with torch.inference_mode():
         best = _search(model, prepared.to(device), settings, cut, report)
         found = best.candidates()  # waits for the device
-    if seconds is not None:
-        seconds.preparing += prepared.seconds
-        seconds.searching += time.perf_counter() - began
+    seconds.preparing += prepared.seconds
+    seconds.searching += time.perf_counter() - began
     return found
 
 
@@ -287,10 +286,8 @@ class Best:
         final = _best_first(cost, served, rank)[:, :_CANDIDATES]
         self._cost, self._served = cost.gather(1, final), served.gather(1, final)
         self._rank = rank.gather(1, final)
-        moves = done.take(order).to(torch.int32)  # (I v, kept, T)
-        # A finished solution rests where it is.
-        rest = moves[..., -1:].expand(-1, -1, self._length - moves.shape[2])
-        moves = torch.cat([moves, rest], dim=2).view(items, -1, self._length)
+        moves = rested(done.take(order).to(torch.int32), self._length)  # (I v, kept, T)
+        moves = moves.view(items, -1, self._length)
         index = final.unsqueeze(-1).expand(-1, -1, self._length)
         self._moves = torch.cat([self._moves, moves], dim=1).gather(1, index)
 

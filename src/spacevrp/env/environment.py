@@ -62,6 +62,10 @@ class Environment:
         cheapest = cost <= cost.amin(dim=1, keepdim=True) * (1.0 + TOLERANCE)
         return at(cheapest.int().argmax(dim=1), starts)
 
+    def origins(self, starts: Tensor) -> Tensor:
+        """Where solutions from start nodes (B, P) begin: their depots; without one, themselves."""
+        return torch.where(self.batch.has_depot.unsqueeze(1), self.first_depots(starts), starts)
+
     def standing(self, origin: Tensor) -> State:
         """Partial solutions before their first move, with a vehicle at each origin (B, P)."""
         state = replace(
@@ -74,10 +78,7 @@ class Environment:
 
     def begin(self, starts: Tensor) -> State:
         """Partial solutions that have just served their start nodes (B, P)."""
-        batch = self.batch
-        state = self.standing(
-            torch.where(batch.has_depot.unsqueeze(1), self.first_depots(starts), starts)
-        )
+        state = self.standing(self.origins(starts))
         # A start that no rule would allow is no solution: say so instead of counting it.
         illegal = ~self.customer_moves(state, starts.unsqueeze(-1)).squeeze(-1)
         state = self.step(state, starts)
@@ -170,36 +171,20 @@ class Environment:
         switches = active & from_depot & to_depot & ~stays
 
         distance = between(batch.distance, state.current, action)
-        duration = between(batch.duration, state.current, action)
         free = (from_depot & to_depot) | (batch.open_routes.unsqueeze(1) & to_depot) | stays
         leg = torch.where(free | ~active, 0.0, distance)
-
-        arrival = state.clock + duration
-        ready = torch.maximum(arrival, at(batch.opening, action)) + at(batch.service, action)
-        demand = at(batch.demand, action)
         used, credit, _, _ = load_after(
-            batch.load_rule.unsqueeze(1), state.used, state.credit, demand
+            batch.load_rule.unsqueeze(1), state.used, state.credit, at(batch.demand, action)
         )
         at_home = active & to_depot
-        one = serves.to(state.left.dtype)
-        after = State(
+        after = replace(
+            serve(batch, state, action, serves, distance),
             current=torch.where(active, action, state.current),
             origin=torch.where(at_home, action, state.origin),
-            visited=state.visited | (only(action, batch.num_nodes) & serves.unsqueeze(-1)),
             used=torch.where(serves, used, state.used),
             credit=torch.where(serves, credit, state.credit),
-            clock=torch.where(serves, ready, state.clock),
-            length=torch.where(serves, state.length + distance, state.length),
-            collected=state.collected + torch.where(serves, at(batch.revealed_prize, action), 0.0),
-            pending=state.pending
-            + one * (at(batch.is_pickup, action).long() - at(batch.is_delivery, action).long()),
-            backhauled=state.backhauled | (serves & (demand < 0)),
             routes=state.routes + (serves & from_depot).to(state.routes.dtype),
-            left=state.left - one,
-            linehauls=state.linehauls - one * (demand > 0).to(one.dtype),
-            owed=state.owed - one * at(batch.compulsory, action).to(one.dtype),
             switched=switches,
-            done=state.done,
             stuck=state.stuck | stuck,
             travelled=state.travelled + leg,
         )
@@ -278,6 +263,28 @@ class Environment:
         """No solution takes more moves: every customer alone, each after a switch of depots."""
         moves_a_customer = 3 if self.num_depots > 1 else 2
         return moves_a_customer * self.batch.num_nodes + 1
+
+
+def serve(batch: Batch, state: State, action: Tensor, serves: Tensor, distance: Tensor) -> State:
+    """What changes where a customer is served (B, P), whatever vehicle comes over ``distance``."""
+    duration = between(batch.duration, state.current, action)
+    opening = at(batch.opening, action)
+    ready = torch.maximum(state.clock + duration, opening) + at(batch.service, action)
+    demand = at(batch.demand, action)
+    one = serves.to(state.left.dtype)
+    change = at(batch.is_pickup, action).long() - at(batch.is_delivery, action).long()
+    return replace(
+        state,
+        visited=state.visited | (only(action, batch.num_nodes) & serves.unsqueeze(-1)),
+        clock=torch.where(serves, ready, state.clock),
+        length=torch.where(serves, state.length + distance, state.length),
+        collected=state.collected + torch.where(serves, at(batch.revealed_prize, action), 0.0),
+        pending=state.pending + one * change,
+        backhauled=state.backhauled | (serves & (demand < 0)),
+        left=state.left - one,
+        linehauls=state.linehauls - one * (demand > 0).to(one.dtype),
+        owed=state.owed - one * at(batch.compulsory, action).to(one.dtype),
+    )
 
 
 def at_node(values: Tensor, nodes: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.env import rules
-from spacevrp.env.environment import at_node, only
+from spacevrp.env.environment import at_node, only, serve
 from spacevrp.env.load import load_after
 from spacevrp.env.returns import return_paths
 from spacevrp.env.rules import Limits, at
@@ -199,11 +199,8 @@ class FleetEnvironment:
         stuck = active & ~serves & ~returns
 
         distance = between(batch.distance, trip.current, action)
-        duration = between(batch.duration, trip.current, action)
         free = returns & at(fleet.is_open, vehicle)
         leg = torch.where((serves | returns) & ~free, distance, 0.0)
-        arrival = trip.clock + duration
-        ready = torch.maximum(arrival, at(batch.opening, action)) + at(batch.service, action)
         used, credit = [], []
         for kind in range(fleet.num_kinds):
             demand = at(fleet.loads[:, :, kind], action)
@@ -211,25 +208,12 @@ class FleetEnvironment:
             after_kind = load_after(self._rule.unsqueeze(1), *of_kind, demand)
             used.append(torch.where(serves, after_kind[0], of_kind[0]))
             credit.append(torch.where(serves, after_kind[1], of_kind[1]))
-        sign = at(batch.demand, action)
-        one = serves.to(trip.left.dtype)
         gone = only(vehicle, fleet.num_types) & leaves.unsqueeze(-1)
         after = FleetState(
             trip=replace(
-                trip,
+                serve(batch, trip, action, serves, distance),
                 current=torch.where(active, action, trip.current),
-                visited=trip.visited | (only(action, batch.num_nodes) & serves.unsqueeze(-1)),
-                clock=torch.where(serves, ready, trip.clock),
-                length=torch.where(serves, trip.length + distance, trip.length),
-                collected=trip.collected
-                + torch.where(serves, at(batch.revealed_prize, action), 0.0),
-                pending=trip.pending
-                + one * (at(batch.is_pickup, action).long() - at(batch.is_delivery, action).long()),
-                backhauled=trip.backhauled | (serves & (sign < 0)),
-                routes=trip.routes + leaves.to(one.dtype),
-                left=trip.left - one,
-                linehauls=trip.linehauls - one * (sign > 0).to(one.dtype),
-                owed=trip.owed - one * at(batch.compulsory, action).to(one.dtype),
+                routes=trip.routes + leaves.to(trip.routes.dtype),
                 done=trip.done | stuck,
                 stuck=trip.stuck | stuck,
                 travelled=trip.travelled + leg,
@@ -238,7 +222,7 @@ class FleetEnvironment:
             spare=state.spare - gone.to(state.spare.dtype),
             used=torch.stack(used, dim=-1),
             credit=torch.stack(credit, dim=-1),
-            stops=state.stops + one,
+            stops=state.stops + serves.to(state.stops.dtype),
             paid=state.paid + torch.where(leaves, at(fleet.fixed_cost, vehicle), 0.0),
         )
         after = self._show_load(after)

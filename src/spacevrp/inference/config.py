@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from spacevrp.inference.old_names import with_new_keys
 from spacevrp.problems.errors import SpacevrpError
 
 Representation = Literal["bidirectional", "averaged", "identifiers"]
@@ -21,7 +20,6 @@ LEARNED_LATER = {
     "policy_heads": 0,
     "constraint_aware": False,
     "problem_bits": False,
-    "singular_vectors": 0,
 }
 # What can be raised later: weights of what is added begin at 0.
 GROWS = ("signals",)
@@ -69,9 +67,6 @@ class ModelConfig:
         Whether nodes are told what the ten attributes leave out (see ``model/features.py``).
     policy_heads
         Learned policies beside the base policy (see ``model/policy_heads.py``); 0 for none.
-    singular_vectors
-        Leading singular vectors of the distances that nodes are told of beside the pivots, in
-        either direction (see ``model/singular.py``); 0 for none.
     """
 
     width: int = 128
@@ -90,14 +85,12 @@ class ModelConfig:
     policy_heads: int = 0
     constraint_aware: bool = False
     problem_bits: bool = False
-    singular_vectors: int = 0
 
     def __post_init__(self) -> None:
         check_choices(self, "model.")
         for name in ("width", "layers", "feedforward", "pivots", "rank", "heads", "signals"):
             require_whole(f"model.{name}", getattr(self, name), 1)
-        for name in ("policy_heads", "singular_vectors"):
-            require_whole(f"model.{name}", getattr(self, name), 0)
+        require_whole("model.policy_heads", self.policy_heads, 0)
         if self.signals > MAX_SIGNALS:
             raise wrong("model.signals", f"at most {MAX_SIGNALS}", self.signals)
         if self.constraint_aware and self.signals < MAX_SIGNALS:
@@ -119,7 +112,6 @@ class ModelConfig:
     def from_dict(cls, values: dict[str, Any]) -> ModelConfig:
         """The inverse of :meth:`to_dict`; unknown keys are an error."""
         known = {field.name for field in fields(cls)}
-        values = with_new_keys(values)
         for name in values:
             if name not in known:
                 raise SpacevrpError(

@@ -1,13 +1,11 @@
-"""First plans of problems by the network on a CPU: every augmentation from its start nodes.
+"""First plans of a problem by the network on a CPU: every augmentation from its start nodes.
 
-Instances are worked on one after the other, and what one needs is gone before the next: memory does
-not grow with their number. The twin of ``engines/search.py``, ``fleet.py`` and
-``large.py``.
+The twin of ``engines/search.py``, ``fleet.py`` and ``large.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,12 +51,12 @@ class Candidate:
 
 def construct(
     network: Network,
-    problems: Sequence[Problem],
+    problem: Problem,
     settings: Settings,
     *,
-    report: Callable[[int], None] | None = None,
-) -> Iterator[list[Candidate]]:
-    """Candidates of each problem in turn, best first; those of the augmentations that were in time.
+    report: Callable[[int], object] = lambda rollouts: None,
+) -> list[Candidate]:
+    """Candidates of a problem, best first; those of the augmentations that were in time.
 
     Where prizes are revealed by the visits, a candidate is chosen by what its policy would pay for
     the expected prizes; what the revealed ones would choose comes last, marked as hindsight.
@@ -71,15 +69,14 @@ def construct(
     Raises
     ------
     TimeIsUp
-        When the deadline is over before there is any candidate of a problem.
+        When the deadline is over before there is any candidate.
     """
-    kind: type[_Work]
-    for problem in problems:
-        if needs_fleet_rules(problem):
-            kind = _FleetWork
-        else:
-            kind = _LargeWork if is_large(problem, settings.choices) else _UsualWork
-        yield kind(network, problem, settings, report or (lambda rollouts: None)).run()
+    kind: type[_Work] = _UsualWork
+    if needs_fleet_rules(problem):
+        kind = _FleetWork
+    elif is_large(problem, settings.choices):
+        kind = _LargeWork
+    return kind(network, problem, settings, report).run()
 
 
 @dataclass
@@ -127,10 +124,12 @@ class _Work:
         seeds = seeds_of_augmentations(
             instance.num_depots, instance.size, network.config, numbers.stop, settings.seed
         )
-        heads = Heads(numbers, settings.heads)
-        of = (network, [instance], [seeds[numbers.start :]])
-        (tables,) = encode(*of, heads=heads, zscore=zscore, settings=settings)
-        return tables
+        return encode(
+            *(network, instance, seeds[numbers.start :]),
+            heads=Heads(numbers, settings.heads),
+            zscore=zscore,
+            look=settings.look,
+        )
 
 
 class _UsualWork(_Work):
@@ -138,18 +137,13 @@ class _UsualWork(_Work):
 
     def __post_init__(self) -> None:
         problem, settings = self.problem, self.settings
-        (self.instance,) = prepare([problem])
+        self.instance = prepare(problem)
         self.starts = Starts(self.instance, settings.direct_return)
         self.expected: Starts | None = None
         if problem.has_unknown_prizes:
-            (expected,) = prepare([problem.as_expected()])
-            self.expected = Starts(expected, settings.direct_return)
-        self.plan = RolloutPlan.of(
-            int(self.starts.ready.sum()),
-            has_depot=self.instance.has_depot,
-            wanted=settings.starts,
-            samples=settings.samples,
-        )
+            self.expected = Starts(prepare(problem.as_expected()), settings.direct_return)
+        ready = int(self.starts.ready.sum())
+        self.plan = RolloutPlan.of(ready, settings, has_depot=self.instance.has_depot)
         degrees = [settings.temperature(number) for number in range(1 + self.plan.samples)]
         self.temperature = np.array(degrees, dtype=np.float32)[self.plan.rounds]
         self.keys = self.plan.keys(settings.seed, settings.numbers)

@@ -28,7 +28,8 @@ Array = np.ndarray[Any, Any]
 ROUTES = 32
 # Customers up to which every one of them is a start, and starts times customers beyond.
 SMALL, WORK = 200, 20_000
-_INTEGERS, _FLAGS = ("depot", "count", "pinned", "max_routes"), ("is_open", "may_serve")
+# By the kind of numbers.
+_TYPES: dict[str, Any] = {"f": np.float32, "i": np.int64, "b": np.bool_}
 
 
 @dataclass(frozen=True)
@@ -41,18 +42,11 @@ class Fleet:
     @classmethod
     def of(cls, problem: Problem) -> Fleet:
         """The arrays of a problem."""
-        (instance,) = prepare([problem], views=[fleet_view(problem)])
+        instance = prepare(problem, view=fleet_view(problem))
         fleet = problem.fleet
         pins = max((len(terms.pinned) for terms in fleet), default=0)
         row = fleet_row(problem, instance.size, len(fleet), problem.kinds_of_load, max(pins, 1))
-        vehicles = {}
-        for name, value in row.items():
-            dtype: Any = np.float32
-            if name in _INTEGERS:
-                dtype = np.int64
-            elif name in _FLAGS:
-                dtype = np.bool_
-            vehicles[name] = cast(value, dtype)[None]
+        vehicles = {name: cast(v, _TYPES[v.dtype.kind])[None] for name, v in row.items()}
         return cls(instance, vehicles)
 
     @property

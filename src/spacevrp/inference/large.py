@@ -20,6 +20,7 @@ from spacevrp.inference.settings import Settings
 from spacevrp.inference.starts import Starts, matrices_of
 from spacevrp.inference.tables import Tables
 from spacevrp.native import network as kernels
+from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 
@@ -66,7 +67,7 @@ class LargeInstance:
         UnsupportedError
             Where coordinates tell the lengths of more nodes than there is room for a matrix.
         """
-        instance = with_matrices(prepare([problem], on_the_fly=True)[0])
+        instance = with_matrices(prepare(problem, on_the_fly=True))
         customers = instance.size - instance.num_depots
         choices = min(usual_choices(problem) if choices is None else choices, customers)
         near = candidate_lists(instance, LISTED * choices)
@@ -99,9 +100,11 @@ class LargeInstance:
         return float(self.missing ** NEARNESS[augmentation % len(NEARNESS)])
 
 
-def is_large(problem: Problem, choices: int | None = None) -> bool:
+def is_large(problem: Problem, choices: int | None) -> bool:
     """Whether an instance is too large to look at all customers at every move."""
     customers = len(problem.customers)
+    if needs_fleet_rules(problem):  # the vehicles of a fleet look at everybody
+        return False
     return customers > SMALL or (choices is not None and choices < customers)
 
 

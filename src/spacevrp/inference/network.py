@@ -17,7 +17,6 @@ import numpy as np
 
 from spacevrp.inference.config import ModelConfig
 from spacevrp.inference.weights import DEFAULT_WEIGHTS, find_weights, read_card, read_tensors
-from spacevrp.problems.errors import UnsupportedError
 
 Array = np.ndarray[Any, Any]
 
@@ -189,17 +188,10 @@ def load_network(name_or_path: str | Path = DEFAULT_WEIGHTS) -> tuple[Network, d
     ------
     FormatError
         As ``find_weights``, ``read_card`` and ``read_tensors`` do.
-    UnsupportedError
-        For a network that is told of singular vectors: torch alone computes them.
     """
     path = find_weights(name_or_path)
     card = read_card(path)
     config = card["config"]
-    if config.singular_vectors:
-        raise UnsupportedError(
-            f"{path}: model.singular_vectors: expected 0 without torch, received "
-            f"{config.singular_vectors}; the engine torch takes such weights"
-        )
     card["config"] = config.to_dict()
     return Network(config, read_tensors(path, config)), card
 

@@ -13,7 +13,7 @@ from spacevrp.arrays import Instance
 from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.inference.features import horizon
 from spacevrp.inference.keys import LIKELIEST, numbered_keys
-from spacevrp.inference.settings import FEWEST, PARTS, Settings
+from spacevrp.inference.settings import Settings
 from spacevrp.inference.starts import Starts, matrices_of
 from spacevrp.inference.tables import Tables
 from spacevrp.native import network as kernels
@@ -34,32 +34,19 @@ class RolloutPlan:
     samples: int  # from each start
 
     @classmethod
-    def of(
-        cls, starts: int, *, has_depot: bool, wanted: int | None, samples: int | None
-    ) -> RolloutPlan:
+    def of(cls, starts: int, wanted: Settings, *, has_depot: bool) -> RolloutPlan:
         """For so many start nodes.
 
-        Parameters
-        ----------
-        wanted
-            Start nodes to use, the likeliest; None for all.
-        samples
-            Rounds that sample their moves after the greedy one; None for none. With neither, the
-            default: a part of the starts, and each so much the more often. Tours without a depot
-            visit every node, so that no start is better than another: they begin greedily at all.
+        Tours without a depot visit every node, so that by default, where a part of the starts is
+        used, they begin greedily at all.
         """
-        every = max(starts, 1)
-        parted = wanted is None and samples is None
-        used, count = every, samples or 0
-        if parted:
-            used, count = max(-(-every // PARTS), min(every, FEWEST)), PARTS - 1
-        elif wanted is not None:
-            used = min(every, wanted)
-        place = np.arange(used * (1 + count))
+        every, samples = max(starts, 1), wanted.draws
+        used = wanted.used(every)
+        place = np.arange(used * (1 + samples))
         rounds = place // used
-        if parted and not has_depot:
-            return cls(place % every, np.zeros_like(rounds), rounds, count)
-        return cls(place % used, rounds, rounds, count)
+        if wanted.parted and not has_depot:
+            return cls(place % every, np.zeros_like(rounds), rounds, samples)
+        return cls(place % used, rounds, rounds, samples)
 
     def keys(self, seed: int, augmentations: range) -> Array | None:
         """Of the random numbers of augmentations, (V, R) int64; None where nothing is sampled."""

@@ -1,4 +1,4 @@
-"""Which rollouts the network makes of a problem, by either engine."""
+"""Which rollouts the network makes of a problem, by either engine, and where the time goes."""
 
 from __future__ import annotations
 
@@ -44,11 +44,15 @@ class Settings:
         """Rounds that draw their moves, after a greedy one."""
         return PARTS - 1 if self.parted else self.samples or 0
 
+    def used(self, starts: int) -> int:
+        """Start nodes that are used of so many."""
+        if self.parted:
+            return max(-(-starts // PARTS), min(starts, FEWEST))
+        return starts if self.starts is None else min(starts, self.starts)
+
     def rollouts(self, starts: int) -> int:
         """Of an augmentation with so many start nodes."""
-        if not self.parted:
-            return starts * (1 + self.draws)
-        return max(-(-starts // PARTS), min(starts, FEWEST)) * PARTS
+        return self.used(starts) * (1 + self.draws)
 
     @property
     def rounds(self) -> int:
@@ -74,3 +78,18 @@ class Settings:
         if self.direct_return or not number:
             return 1.0
         return 2.0 ** ((number - 1) % _DEGREES)
+
+
+@dataclass
+class Seconds:
+    """Where the time goes."""
+
+    preparing: float = 0.0  # from problems to tensors, on the host
+    searching: float = 0.0  # encoding and decoding, on the device
+    judging: float = 0.0  # the referee
+    improving: float = 0.0  # the compiled search
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return self.preparing + self.searching + self.judging + self.improving

@@ -46,12 +46,9 @@ class Starts:
         distance, duration = matrices_of(instance)
         if not self.direct:
             exists = np.isfinite(distance) & np.isfinite(duration)
-            shared = duration is distance
+            own = None if duration is distance else np.where(exists, duration, np.inf)
             distance = _shortest(np.where(exists, distance, np.inf), instance.num_depots)
-            if not shared:
-                duration = _shortest(np.where(exists, duration, np.inf), instance.num_depots)
-            else:
-                duration = distance
+            duration = distance if own is None else _shortest(own, instance.num_depots)
         depots = slice(0, instance.num_depots)
         there = np.ascontiguousarray(distance[:, depots].T)
         if duration is distance:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,16 +99,3 @@ def make_tables(
         clipping=network.config.clipping,
         **moves,
     )
-
-
-def check_seeds(instances: Sequence[Instance], seeds: Sequence[Array], pivots: int) -> None:
-    """Refuse seeds that are no nodes of their instances."""
-    if len(instances) != len(seeds):
-        raise ValueError(f"expected seeds of {len(instances)} instances, received {len(seeds)}")
-    for instance, rows in zip(instances, seeds, strict=True):
-        if rows.ndim != 2 or rows.shape[1] != pivots or not len(rows):
-            raise ValueError(
-                f"expected seeds of shape (augmentations, {pivots}), received {rows.shape}"
-            )
-        if rows.min() < -1 or rows.max() >= instance.size:
-            raise ValueError(f"expected seeds from -1 to {instance.size - 1}, received {rows}")

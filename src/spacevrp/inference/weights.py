@@ -16,7 +16,6 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from spacevrp.inference.config import MOVE_FACTS, ModelConfig
-from spacevrp.inference.old_names import with_new_tensors
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.features import ATTRIBUTE_NAMES
 
@@ -130,10 +129,9 @@ def read_tensors(path: Path, config: ModelConfig) -> dict[str, Array]:
     """
     try:
         with safe_open(path, framework="numpy") as file:
-            stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
         raise FormatError(f"{path}: cannot be read: {error}") from None
-    tensors = with_new_tensors(stored)
     check_tensors(path, config, {name: value.shape for name, value in tensors.items()})
     for name, value in tensors.items():
         if value.dtype.kind != "f" or not np.isfinite(value).all():
@@ -164,8 +162,6 @@ def shapes_of(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         "embed_attributes": (width, NUM_ATTRIBUTES),
         "embed_types": (width, NUM_NODE_TYPES + (NUM_BITS if config.problem_bits else 0)),
     }
-    if config.singular_vectors:
-        shapes["embed_singular"] = (width, 2 * config.singular_vectors)
     for number in range(config.layers):
         layer = f"encoder.layers.{number}"
         shapes[f"{layer}.qkv"] = (3 * BRANCHES * width, width)

@@ -8,8 +8,4 @@ from spacevrp.model.decoder import DecoderTables as DecoderTables
 from spacevrp.model.pivots import augmentation_seeds as augmentation_seeds
 from spacevrp.model.pivots import random_seeds as random_seeds
 from spacevrp.model.policy_heads import HEAD_STRENGTH as HEAD_STRENGTH
-from spacevrp.model.policy_heads import LearnedHeads as LearnedHeads
-from spacevrp.model.policy_heads import Queries as Queries
-from spacevrp.model.policy_heads import apply_heads as apply_heads
-from spacevrp.model.policy_heads import head_shifts as head_shifts
 from spacevrp.model.space import SpaceModel as SpaceModel

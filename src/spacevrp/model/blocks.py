@@ -21,7 +21,6 @@ from spacevrp.model.features import node_attributes, node_types
 from spacevrp.model.pivots import joined, spread_out
 from spacevrp.model.space import SpaceModel, identifiers
 from spacevrp.model.streaming import Scale, Survey, survey
-from spacevrp.problems.errors import UnsupportedError
 from spacevrp.tensors import Batch
 from spacevrp.tensors.lengths import PlaneLengths, Tiles, columns_of, rows_of, tiles_of
 from spacevrp.tensors.workers import Workers, workers_for
@@ -58,17 +57,7 @@ def encode_in_blocks(
 
     The work is cut into ``blocks``, by the device where None. ``known`` is what :func:`survey` says
     of the batch, where it has been asked already. ``report`` is told the share of every layer.
-
-    Raises
-    ------
-    UnsupportedError
-        For a network that is told of singular vectors, which take the matrix as a whole.
     """
-    if model.config.singular_vectors:
-        raise UnsupportedError(
-            "model.singular_vectors: expected 0 for an instance that is encoded in blocks, "
-            f"received {model.config.singular_vectors}"
-        )
     blocks = blocks or Blocks.on(batch.device)
     dtype = blocks.dtype or batch.distance.dtype
     known = known or survey(batch)

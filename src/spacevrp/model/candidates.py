@@ -17,7 +17,7 @@ from torch import Tensor
 from spacevrp.model.attention import gated_ratio, keyed_values
 from spacevrp.model.moves import MoveTables, move_facts
 from spacevrp.model.policy_heads import Queries, apply_heads
-from spacevrp.model.streaming import Scale
+from spacevrp.model.streaming import Scale, aligned
 from spacevrp.tensors import Batch
 from spacevrp.tensors.lengths import between, columns_of
 
@@ -135,7 +135,8 @@ def option_scores(
     rows = base.unsqueeze(-1) + nodes  # (B, P, C)
 
     def look_up(table: Tensor, node: Tensor) -> Tensor:
-        return table.view(-1, width).index_select(0, (base + node).flatten()).view(*node.shape, -1)
+        flat = table.view(-1, table.shape[-1]).index_select(0, (base + node).flatten())
+        return flat.view(*node.shape, -1)
 
     query = look_up(tables.query_first, first) + look_up(tables.query_last, current)
     query = query + signals @ tables.state_weight  # (B, P, d)
@@ -158,13 +159,7 @@ def option_scores(
     if tables.moves is None:
         return score
     assert tables.batch is not None
-    count_weights = tables.moves.first.shape[-1]
-
-    def weights_of(table: Tensor, node: Tensor) -> Tensor:
-        flat = table.view(-1, count_weights).index_select(0, (base + node).flatten())
-        return flat.view(*node.shape, -1)
-
-    weight = weights_of(tables.moves.first, first) + weights_of(tables.moves.last, current)
+    weight = look_up(tables.moves.first, first) + look_up(tables.moves.last, current)
     weight = weight + signals @ tables.moves.state
     nodes = nodes[..., :choices]
     far = tables.scale.zscore(between(tables.batch.distance, nodes, first.unsqueeze(-1)))
@@ -211,7 +206,7 @@ def node_scores(
 
 
 def _readout_weight(tables: NodeTables, zscore: Tensor, allowed: Tensor) -> Tensor:
-    bias = -_like(tables.read_weight, zscore) * zscore
+    bias = -aligned(tables.read_weight, zscore) * zscore
     bias = bias.masked_fill(~allowed, -torch.inf)
     return (bias - bias.amax(dim=-1, keepdim=True)).exp()
 
@@ -219,12 +214,8 @@ def _readout_weight(tables: NodeTables, zscore: Tensor, allowed: Tensor) -> Tens
 def _compatibility(
     weight: Tensor, match: Tensor, zscore: Tensor, allowed: Tensor, width: int
 ) -> Tensor:
-    score = match / math.sqrt(width) - _like(weight, zscore) * zscore
+    score = match / math.sqrt(width) - aligned(weight, zscore) * zscore
     return score.masked_fill(~allowed, -torch.inf)
-
-
-def _like(values: Tensor, other: Tensor) -> Tensor:
-    return values.view(*values.shape, *(1,) * (other.ndim - values.ndim))
 
 
 def weighted_rows(table: Tensor, rows: Tensor, weight: Tensor) -> Tensor:

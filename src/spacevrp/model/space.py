@@ -26,7 +26,6 @@ from spacevrp.model.geometry import Geometry, normalise
 from spacevrp.model.moves import MoveWeights
 from spacevrp.model.pivots import frechet, furthest_pivots
 from spacevrp.model.policy_heads import LearnedHeads, Queries, apply_heads
-from spacevrp.model.singular import singular_features
 from spacevrp.tensors import Batch
 
 
@@ -45,12 +44,6 @@ class SpaceModel(nn.Module):
         if config.problem_bits:
             wider = nn.functional.pad(self.embed_types.detach(), (0, NUM_BITS))
             self.embed_types = nn.Parameter(wider)
-        # Like all that the paper has not, it counts for nothing until it is learned what for.
-        self.embed_singular = (
-            nn.Parameter(torch.zeros(width, 2 * config.singular_vectors))
-            if config.singular_vectors
-            else None
-        )
         self.encoder = Encoder(config)
         # One bias network a branch and layer, and two for the decoder.
         self.bias = BiasNetworks(BRANCHES * config.layers + 2, width)
@@ -81,9 +74,6 @@ class SpaceModel(nn.Module):
         x = x + node_types(batch, geometry.mean if self.config.problem_bits else None) @ (
             self.embed_types.T
         )
-        if self.embed_singular is not None:
-            told = singular_features(geometry.spread, self.config.singular_vectors)
-            x = x + told @ self.embed_singular.T
         return x * batch.is_node.unsqueeze(-1).to(x.dtype)
 
     def _position(self, geometry: Geometry, seeds: Tensor) -> Tensor:

@@ -26,16 +26,17 @@ class Scale:
 
     def known(self, distance: Tensor) -> Tensor:
         """Distances (B, ...) with the longest in the place of missing ones."""
-        return torch.where(torch.isfinite(distance), distance, _like(self.longest, distance))
+        return torch.where(torch.isfinite(distance), distance, aligned(self.longest, distance))
 
     def zscore(self, distance: Tensor) -> Tensor:
         """Normalised distances (B, ...)."""
-        centred = self.known(distance) - _like(self.mean, distance)
-        return centred / _like(self.deviation, distance)
+        centred = self.known(distance) - aligned(self.mean, distance)
+        return centred / aligned(self.deviation, distance)
 
 
-def _like(values: Tensor, distance: Tensor) -> Tensor:
-    return values.view(-1, *(1,) * (distance.ndim - 1))
+def aligned(values: Tensor, other: Tensor) -> Tensor:
+    """Values (B, ...) as they broadcast against a tensor with more dimensions behind."""
+    return values.view(*values.shape, *(1,) * (other.ndim - values.ndim))
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,9 @@ def survey(batch: Batch) -> Survey:
     dtype = batch.distance.dtype
     sizes = batch.is_node.sum(dim=1).tolist()
     wanted = batch.penalty.abs().amax(dim=1).gt(0).tolist()  # no other asks for that scale
+    planar = isinstance(batch.distance, PlaneLengths)
     found = [
-        _survey_one(tiles_of(batch.distance, number), size, _Kind.of(batch), with_scale)
+        _survey_one(tiles_of(batch.distance, number), size, with_scale, batch.device, planar=planar)
         for number, (size, with_scale) in enumerate(zip(sizes, wanted, strict=True))
     ]
     mean, deviation, longest, penalty = (
@@ -62,35 +64,24 @@ def survey(batch: Batch) -> Survey:
     return Survey(Scale(mean, deviation, longest), penalty)
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """What is known of the distances before any is read."""
-
-    complete: bool  # no arc is missing
-    symmetric: bool
-    device: torch.device
-
-    @classmethod
-    def of(cls, batch: Batch) -> _Kind:
-        plane = isinstance(batch.distance, PlaneLengths)
-        return cls(plane, plane, batch.device)
-
-
 def _survey_one(
-    tiles: Tiles, size: int, kind: _Kind, with_scale: bool
+    tiles: Tiles, size: int, with_scale: bool, device: torch.device, *, planar: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Mean, standard deviation and maximum of the distances, and the scale of penalties."""
+    """Mean, standard deviation and maximum of the distances, and the scale of penalties.
+
+    In the plane no arc is missing, and both ways are as long.
+    """
     # Sums in float64: there are a thousand million entries in a large instance.
-    zero = torch.zeros((), dtype=torch.float64, device=kind.device)
+    zero = torch.zeros((), dtype=torch.float64, device=device)
     total, squares, missing, turned, longest = zero, zero, zero, zero, zero
     whole = slice(0, size)
-    for rows in row_slices(size, kind.device):
+    for rows in row_slices(size, device):
         lengths = tiles(rows, whole)
-        if not kind.complete:
+        if not planar:
             finite = torch.isfinite(lengths)
             missing = missing + (~finite).sum()
             lengths = torch.where(finite, lengths, 0.0)
-        if with_scale and not kind.symmetric:
+        if with_scale and not planar:
             back = tiles(whole, rows).T
             both = torch.isfinite(back) & finite
             turned = turned + torch.where(both, lengths - back, 0.0).abs().sum(dtype=torch.float64)

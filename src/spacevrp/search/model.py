@@ -22,9 +22,8 @@ from spacevrp.problems.fleet import Terms
 from spacevrp.problems.judging import judge_all, with_vehicles
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
 from spacevrp.problems.referee import around
-from spacevrp.problems.relations import has_jobs_beside_pairs
+from spacevrp.problems.relations import has_jobs_beside_pairs, present_relations
 from spacevrp.problems.solution import Solution
-from spacevrp.search.relations import measures_routes, relation_arguments
 from spacevrp.search.route_rules import fastest, needs_times, rule_arguments
 
 # Nodes up to which the search is given a matrix; beyond, it measures from coordinates.
@@ -55,7 +54,21 @@ class Native:
 
     def start_of(self, solution: Solution) -> Plan:
         """The routes of a plan without their depots, and their types; empty routes are dropped."""
-        return plan_of(self.problem, solution)
+        depots = set(self.problem.depots)
+        if not depots:
+            return _tours_of(solution)
+        type_of_depot = {depot: number for number, depot in enumerate(self.problem.depots)}
+        routes, types = [], []
+        for row, nodes in enumerate(solution.routes):
+            customers = [node for node in nodes if node not in depots]
+            if not customers:
+                continue
+            routes.append(customers)
+            if solution.vehicles is not None:
+                types.append(solution.vehicles[row])
+            else:  # a route that begins elsewhere breaks a rule anyway
+                types.append(type_of_depot.get(nodes[0], 0) if self.problem.vehicles is None else 0)
+        return routes, types
 
     def solution(self, routes: Sequence[Sequence[int]], types: Sequence[int]) -> Solution:
         """A plan of the search as the referee judges it."""
@@ -267,26 +280,40 @@ def _plain(values: Array) -> Array:
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
+def measures_routes(problem: Problem) -> bool:
+    """Whether it counts how long routes take."""
+    return bool({"makespan", "balance"} & set(problem.objective.terms))
+
+
+def relation_arguments(problem: Problem) -> dict[str, Any]:
+    """What the compiled model is told beside the rest; nothing where there is nothing to tell."""
+    mixed = problem.pickup is not None or has_jobs_beside_pairs(problem)
+    present = present_relations(problem)
+    if not present and not mixed:
+        return {}
+    told: dict[str, Any] = {}
+    if mixed:  # what lies in the vehicle from the start, (N, D)
+        delivered = np.maximum(problem.loads, 0.0)
+        delivered[[node for pair in problem.pairs for node in pair]] = 0.0
+        told["delivered"] = delivered.ravel().tolist()
+    if problem.max_ride is not None:
+        rides = np.full(problem.size, np.inf)
+        rides[[pickup for pickup, _ in problem.pairs]] = problem.max_ride
+        told["max_ride"] = rides.tolist()
+    if problem.groups:
+        told["groups"] = [(list(group.nodes), group.required) for group in problem.groups]
+    if problem.priority is not None:
+        told["priority"] = problem.priority.tolist()
+    if not problem.objective.is_cost:
+        told["first"] = list(problem.objective.first)
+        told["weights"] = list(problem.objective.weights)
+    for name in ("lifo", "same_route", "different_routes", "order"):
+        if name in present:
+            told[name] = getattr(problem, name)
+    return {"relations": told}
+
+
 # --------------------------------------------------------------------------------------- the plans
-
-
-def plan_of(problem: Problem, solution: Solution) -> Plan:
-    """The routes of a solution without depots, and their types; empty routes are dropped."""
-    depots = set(problem.depots)
-    if not depots:
-        return _tours_of(solution)
-    type_of_depot = {depot: number for number, depot in enumerate(problem.depots)}
-    routes, types = [], []
-    for row, nodes in enumerate(solution.routes):
-        customers = [node for node in nodes if node not in depots]
-        if not customers:
-            continue
-        routes.append(customers)
-        if solution.vehicles is not None:
-            types.append(solution.vehicles[row])
-        else:  # a route that begins elsewhere breaks a rule anyway
-            types.append(type_of_depot.get(nodes[0], 0) if problem.vehicles is None else 0)
-    return routes, types
 
 
 def _tours_of(solution: Solution) -> Plan:

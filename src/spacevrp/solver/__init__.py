@@ -1,6 +1,6 @@
 """Solving: reduce, construct, improve, judge."""
 
-from spacevrp.engines.settings import Seconds as Seconds
+from spacevrp.inference.settings import Seconds as Seconds
 from spacevrp.solver.params import SolveParams as SolveParams
 from spacevrp.solver.protocol import PROTOCOLS as PROTOCOLS
 from spacevrp.solver.protocol import Protocol as Protocol

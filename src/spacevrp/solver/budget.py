@@ -11,7 +11,7 @@ from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
 
 
-def as_seconds(given: float | str, name: str = "time") -> float:
+def as_seconds(given: float | str) -> float:
     """Seconds from a number of them, or from words such as ``5s``, ``2m`` or ``1h30m``."""
     expected = "a time above 0, as seconds or such as '5s' or '2m'"
     seconds = math.nan
@@ -19,11 +19,11 @@ def as_seconds(given: float | str, name: str = "time") -> float:
         try:
             seconds = parse_duration(given)
         except argparse.ArgumentTypeError as error:
-            raise SpacevrpError(f"{name}: {error}") from None
+            raise SpacevrpError(f"time: {error}") from None
     elif isinstance(given, int | float) and not isinstance(given, bool):
         seconds = float(given)
     if not (seconds > 0 and math.isfinite(seconds)):
-        raise SpacevrpError(f"{name}: expected {expected}, received {show(given)}")
+        raise SpacevrpError(f"time: expected {expected}, received {show(given)}")
     return seconds
 
 

@@ -18,8 +18,6 @@ ITERATIONS_PER_CUSTOMER, FEWEST_ITERATIONS = 800, 2_000
 _GROWTH_BELOW, _GROWTH, _TIMES_AT_MOST = 0.8, 0.6, 2.0
 # More than these take minutes: a call that wants them says how much time it has.
 MOST_ITERATIONS = 20_000_000
-# Iterations without a better plan after which it ends; None for no such limit.
-NO_GAIN_PER_CUSTOMER: int | None = None
 # Customers from which on and up to which the network's plans are worth their time as a start for
 # the search: further where the two ways of an arc differ, as plans by savings are far behind there.
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK, MOST_ASYMMETRIC = 51, 400, 1_000
@@ -45,11 +43,10 @@ def can_search(problem: Problem) -> bool:
 def usual_stop(problem: Problem) -> Stop:
     """When the search ends in a call without a time."""
     customers = len(problem.customers)
-    no_gain = None if NO_GAIN_PER_CUSTOMER is None else NO_GAIN_PER_CUSTOMER * customers
     growth = _GROWTH_BELOW if customers < 100 else _GROWTH
     times = min((customers / 100) ** growth, _TIMES_AT_MOST)
     iterations = max(FEWEST_ITERATIONS, round(ITERATIONS_PER_CUSTOMER * customers * times))
-    return Stop(iterations=min(iterations, MOST_ITERATIONS), no_gain=no_gain)
+    return Stop(iterations=min(iterations, MOST_ITERATIONS))
 
 
 def is_long(problem: Problem, iterations: int | None, seconds: float) -> bool:

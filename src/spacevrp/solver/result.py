@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from spacevrp.engines.settings import Seconds
+from spacevrp.inference.settings import Seconds
 from spacevrp.problems.errors import InfeasibleError
 from spacevrp.problems.plan_text import write_number
 from spacevrp.problems.solution import Solution

@@ -25,8 +25,8 @@ from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.interrupt import Interrupt
 from spacevrp.train.mixes import choose_size
+from spacevrp.train.optim import rate_factor
 from spacevrp.train.parallel import add_up, joined, largest, rank_and_world
-from spacevrp.train.schedule import rate_factor
 from spacevrp.train.state import TrainState
 from spacevrp.train.step import DTYPES, TrainStep
 from spacevrp.train.telemetry import BEST, COST, LOG, Telemetry
@@ -129,34 +129,31 @@ def train(
             if progress:
                 name = device_name(place)
                 print(f"{state.model.num_parameters:,} parameters on {name}", file=sys.stderr)
-        sitting = _Sitting(folder, place, begun, budget, fit, progress)
-        loop = _Loop(state, sitting)
+        loop = _Loop(state, folder, place, begun, budget, fit=fit, progress=progress)
         with steady_products(DTYPES[config.precision], place):
             return loop.run(interrupt)
-
-
-@dataclass(frozen=True)
-class _Sitting:
-    """Where and how long a run goes on; see :func:`train`."""
-
-    folder: Path
-    place: torch.device
-    begun: float
-    budget: float | None
-    fit: bool
-    progress: bool
 
 
 class _Loop:
     """The moving parts of one sitting."""
 
-    def __init__(self, state: TrainState, sitting: _Sitting) -> None:
-        if sitting.fit:
+    def __init__(
+        self,
+        state: TrainState,
+        folder: Path,
+        place: torch.device,
+        begun: float,
+        budget: float | None,
+        *,
+        fit: bool,
+        progress: bool,
+    ) -> None:
+        if fit:
             state.config = replace(state.config, steps=_NOT_KNOWN_YET)
-        config, folder, place, budget = state.config, sitting.folder, sitting.place, sitting.budget
+        config = state.config
         self.state, self.config, self.folder, self.place = state, config, folder, place
         self.rank, self.world = rank_and_world()
-        self.begun, self.budget, self.fit = sitting.begun, budget, sitting.fit
+        self.begun, self.budget, self.fit = begun, budget, fit
         on_gpu = place.type == "cuda"
         if on_gpu:
             # Every size is compiled on its own.
@@ -171,7 +168,7 @@ class _Loop:
             config.steps,
             state.step,
             budget,
-            progress=sitting.progress,
+            progress=progress,
         )
         attributes = [parse_variant(name).attributes for name in config.variants]
         like = next(state.model.parameters())

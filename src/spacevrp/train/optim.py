@@ -5,6 +5,7 @@ Rates and step counts live on the device, so that an update can be captured in a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import torch
@@ -20,6 +21,21 @@ _MUON_RMS = 0.2
 # A quintic iteration whose slopes push all singular values to about 1.
 _NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 _NEWTON_SCHULZ_ROUNDS = 5
+
+
+def rate_factor(config: TrainConfig, step: int) -> float:
+    """What the rates are multiplied with at a step, counted from 0."""
+    if step < config.warmup:
+        return (step + 1) / config.warmup
+    progress = min(step / config.steps, 1.0)
+    if config.schedule == "cosine":
+        return 0.5 * (1.0 + math.cos(math.pi * progress))
+    begin = 1.0 - config.decay_share
+    if progress < begin:
+        return 1.0
+    if config.schedule == "step":
+        return config.decay_factor
+    return max(0.0, (1.0 - progress) / config.decay_share) if config.decay_share else 0.0
 
 
 def orthogonalise(matrices: Tensor) -> Tensor:
@@ -60,7 +76,7 @@ def is_policy_head(name: str) -> bool:
 
 def is_addition(name: str) -> bool:
     """Whether weights of before may lack a parameter of that name."""
-    return is_policy_head(name) or name.startswith(("more_signals.", "moves.", "embed_singular"))
+    return is_policy_head(name) or name.startswith(("more_signals.", "moves."))
 
 
 def trained_parameters(model: SpaceModel, config: TrainConfig) -> dict[str, Tensor]:

@@ -65,13 +65,13 @@ class TrainState:
                 continue
             _fill(tensors, stored.get(group, {}), f"{path}: {group}")
         self.step, self.seconds = int(header["step"]), float(header["seconds"])
-        self.optimizer.count.fill_(_updates(header))
+        self.optimizer.count.fill_(int(header["updates"]))
 
     def take_moments(self, path: Path) -> None:
         """Begin with the optimizer's moments of an earlier run, or of one of its checkpoints."""
         header, stored = checkpoint.load(path)
         _fill(self.optimizer.state(), stored.get("moments", {}), f"{path}: moments")
-        self.optimizer.count.fill_(_updates(header))
+        self.optimizer.count.fill_(int(header["updates"]))
 
     @torch.no_grad()
     def round_moments(self) -> None:
@@ -96,11 +96,6 @@ class TrainState:
         model = SpaceModel(self.config.model)
         model.load_state_dict(self.average.state(), strict=True)
         return model.eval()
-
-
-def _updates(header: dict[str, Any]) -> int:
-    """How many updates the moments of a checkpoint have seen."""
-    return int(header.get("updates", header["step"]))
 
 
 def build_config(
@@ -143,9 +138,7 @@ def network_and_weights(source: str) -> tuple[ModelConfig, dict[str, Tensor]]:
 
 def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
     """The configuration stored in a checkpoint with some settings changed."""
-    # Runs from before depots were drawn go on as they began.
-    before_depots = {"depot_temperature": 0.0}
-    stored = TrainConfig.from_dict(before_depots | checkpoint.read_header(path)["config"])
+    stored = TrainConfig.from_dict(checkpoint.read_header(path)["config"])
     config = stored.changed(settings)
     before, now = _fixed_keys(stored), _fixed_keys(config)
     for name, value in now.items():

@@ -56,18 +56,13 @@ class Telemetry:
         self._bar.total = steps
 
     def write(self, row: dict[str, float], elapsed: float) -> None:
-        """Append a row; its keys must be the same every time. ``elapsed`` since this start.
-
-        A run that goes on keeps the columns that its log has.
-        """
+        """Append a row; its keys must be the same every time. ``elapsed`` since this start."""
         if self._folder is None:
             return
         path = self._folder / LOG
-        header = _header(path)
-        columns = header or list(row)
         with path.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-            if not header:
+            writer = csv.DictWriter(file, list(row), lineterminator="\n")
+            if not file.tell():
                 writer.writeheader()
             writer.writerow({name: f"{value:.8g}" for name, value in row.items()})
         if self._board is not None:
@@ -100,13 +95,6 @@ class Telemetry:
         self._bar.close()
         if self._board is not None:
             self._board.close()
-
-
-def _header(path: Path) -> list[str]:
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8") as file:
-        return next(csv.reader(file), [])
 
 
 def _drop_rows_after(path: Path, step: int) -> None:
