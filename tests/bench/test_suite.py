@@ -205,7 +205,7 @@ def save_square(folder: Path) -> Path:
     path = folder / "pyvrp" / "CVRP" / "square.vrp"
     path.parent.mkdir(parents=True)
     corners, nearest = [(0, 0), (3, 0), (3, 4), (0, 4)], Metric(rounding="nearest")
-    write(path, Problem.from_coordinates(corners, demand=[0, 1, 1, 1], capacity=9, metric=nearest))
+    write(Problem.from_coordinates(corners, demand=[0, 1, 1, 1], capacity=9, metric=nearest), path)
     routes = "Route #1: 1\nRoute #2: 2 3\nCost 18\n"
     path.with_suffix(".sol").write_text(routes, encoding="utf-8")
     return path

@@ -42,5 +42,5 @@ def instance(tmp_path: Path, four_customers: Callable[..., Problem]) -> Path:
     """The four customers of tests/conftest.py: 0-1-2-0 and 0-3-4-0 cost 12 and 16."""
     path = tmp_path / "four.vrp"
     nearest = Metric(rounding="nearest")
-    write(path, four_customers(name="four", metric=nearest, demand=[0, 6, 4, 3, 7], capacity=10))
+    write(four_customers(name="four", metric=nearest, demand=[0, 6, 4, 3, 7], capacity=10), path)
     return path

@@ -18,11 +18,21 @@ from typing import Any
 import httpx
 import pytest
 
+from spacevrp.serve.server import listen
 from spacevrp.serve.service import Service
+from spacevrp.serve.settings import Settings
 
 from .conftest import CORPUS, FOUR, LONG, LOOP
 
 PATIENCE = 120.0
+
+
+def test_small_answers_do_not_wait() -> None:
+    """No connection holds back a packet until the client has confirmed the last one."""
+    with listen(Settings(port=0)) as listening, socket.create_connection(listening.getsockname()):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_token_is_asked_for(serving: Any) -> None:

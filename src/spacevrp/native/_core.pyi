@@ -120,6 +120,8 @@ class Model:
         rules: Rules | None = None,
         relations: Relations | None = None,
     ) -> None: ...
+    def neighbours(self, node: int) -> list[int]:
+        """The customers that the search looks at next to a node, the nearest first."""
     def visits(self, routes: _Routes, types: Sequence[int]) -> list[list[int]]:
         """The same routes with the depots at which their vehicles reload."""
     def schedule(self, route: Sequence[int], type: int) -> tuple[float, float] | None:

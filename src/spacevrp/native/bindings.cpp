@@ -435,6 +435,14 @@ moves_of(const Model &model, const std::vector<std::vector<Node>> &routes,
     return out;
 }
 
+std::vector<Node> neighbours_of(const Model &model, Node node) {
+    if (node < 0 || node >= model.size())
+        throw py::value_error("expected a node below " + std::to_string(model.size()) +
+                              ", received " + std::to_string(node));
+    const Node *first = model.near(node);
+    return {first, std::find(first, first + model.width, -1)};
+}
+
 } // namespace
 } // namespace spacevrp
 
@@ -467,6 +475,7 @@ PYBIND11_MODULE(_core, module) {
              py::arg("candidates") = py::none(), py::arg("rules") = py::none(),
              py::arg("relations") = py::none())
         .def("evaluate", &evaluate, py::arg("routes"), py::arg("types"), py::arg("slow") = false)
+        .def("neighbours", &neighbours_of, py::arg("node"))
         .def("visits", &visits, py::arg("routes"), py::arg("types"))
         .def("schedule", &schedule, py::arg("route"), py::arg("type"))
         .def("construct", &construct, py::arg("method"), py::arg("seed") = 0)

@@ -204,7 +204,11 @@ private:
     void read_loads_of_trips(bool reloads);
     double priced_time() const; // what the time of a typical arc costs, by its length, of all types
     void find_neighbours(const Input &input);
-    void near_by_matrix();
+    struct Potentials {
+        std::vector<double> leave, enter; // (N,)
+    };
+    Potentials potentials() const;
+    std::vector<double> near_by_matrix();
     void near_by_coordinates();
 
     int size_ = 0, kinds_ = 1;

@@ -11,6 +11,8 @@ namespace {
 // Neighbours kept of each node: enough for the ruin to find strings in several routes.
 constexpr int WIDTH = 100, WIDTH_LARGE = 40;
 constexpr int LARGE = 5000;
+// The arc to this neighbour is typical.
+constexpr int FIFTH = 5;
 // How much a minute of certain waiting or lateness counts beside a minute of distance.
 constexpr double WAITING_WEIGHT = 0.2, LATENESS_WEIGHT = 1.0;
 
@@ -91,13 +93,14 @@ void Model::find_neighbours(const Input &input) {
     const auto n = static_cast<std::size_t>(size_);
     const int others = std::max(static_cast<int>(customers.size()) - 1, 0);
     width = std::min(others, has_matrix() && size_ <= LARGE ? WIDTH : WIDTH_LARGE);
+    std::vector<double> near_ones; // arcs to the fifth neighbour of each
     if (input.candidate_width > 0) {
         width = input.candidate_width;
         neighbours = input.candidates;
         for (Node &node : neighbours)
             node = std::max(node, -1);
     } else if (has_matrix() || geometry_ == Geometry::geo) {
-        near_by_matrix();
+        near_ones = near_by_matrix();
     } else {
         near_by_coordinates();
         if (geometry_ == Geometry::euclidean || geometry_ == Geometry::att) {
@@ -107,15 +110,13 @@ void Model::find_neighbours(const Input &input) {
                     near_lengths[i] = distance(static_cast<Node>(i / at(width)), neighbours[i]);
         }
     }
-    std::vector<double> near_ones;
-    for (const Node node : customers) {
-        const int fifth = std::min(width, 5) - 1;
-        if (fifth >= 0 && near(node)[fifth] >= 0) {
-            const double length = distance(node, near(node)[fifth]);
-            if (std::isfinite(length))
-                near_ones.push_back(length);
+    if (near_ones.empty())
+        for (const Node node : customers) {
+            const int last = std::min(width, FIFTH) - 1;
+            if (last >= 0 && near(node)[last] >= 0)
+                near_ones.push_back(distance(node, near(node)[last]));
         }
-    }
+    std::erase_if(near_ones, [](double length) { return !std::isfinite(length); });
     if (!near_ones.empty()) {
         const auto middle = near_ones.begin() + static_cast<std::ptrdiff_t>(near_ones.size() / 2);
         std::nth_element(near_ones.begin(), middle, near_ones.end());
@@ -142,12 +143,41 @@ void Model::find_neighbours(const Input &input) {
     }
 }
 
-void Model::near_by_matrix() {
+// What it takes at least to enter each node, and to leave one beyond that: the reduced matrix of an
+// assignment problem. The arcs that cost nothing more are likely to be in good plans.
+Model::Potentials Model::potentials() const {
+    const auto n = static_cast<std::size_t>(size_);
+    Potentials found{std::vector<double>(n, 0.0), std::vector<double>(n, 0.0)};
+    const auto least = [&](Node node, const auto &cost) {
+        double lowest = INFINITE;
+        for (const Node other : customers)
+            if (other != node)
+                lowest = std::min(lowest, cost(other));
+        return std::isfinite(lowest) ? lowest : 0.0;
+    };
+    for (const Node node : customers)
+        found.enter[at(node)] = least(node, [&](Node last) { return distance(last, node); });
+    for (const Node node : customers)
+        found.leave[at(node)] =
+            least(node, [&](Node next) { return distance(node, next) - found.enter[at(next)]; });
+    return found;
+}
+
+// By distance; where distances are asymmetric by what an arc costs beyond the potentials of its
+// ends, as customers that are near to all would crowd out the others
+// (records/2026-11-18-neighbours). The arcs to the fifth nearest by distance in that case.
+std::vector<double> Model::near_by_matrix() {
     const auto n = static_cast<std::size_t>(size_);
     neighbours.assign(n * static_cast<std::size_t>(width), -1);
-    std::vector<std::pair<double, Node>> found;
+    const Potentials potential = symmetric ? Potentials{} : potentials();
+    const auto beyond = [&](double cost, Node last, Node next) {
+        return symmetric ? cost : cost - potential.leave[at(last)] - potential.enter[at(next)];
+    };
+    std::vector<std::pair<double, Node>> found, nearest; // the second a heap
+    std::vector<double> near_ones;
     for (const Node node : customers) {
         found.clear();
+        nearest.clear();
         for (const Node other : customers) {
             if (other == node)
                 continue;
@@ -164,11 +194,22 @@ void Model::near_by_matrix() {
                 there += apart(node, other);
                 back += apart(other, node);
             }
+            const double near_by = std::min(beyond(there, node, other), beyond(back, other, node));
+            found.emplace_back(std::isnan(near_by) ? INFINITE : near_by, other);
+            if (symmetric)
+                continue;
             // A pair of opposite arcs is as near as the shorter, mostly.
             const double low = std::min(there, back), high = std::max(there, back);
-            const double near_by = timed ? low : low + 0.25 * std::min(high - low, low);
-            found.emplace_back(std::isnan(near_by) ? INFINITE : near_by, other);
+            const double length = timed ? low : low + 0.25 * std::min(high - low, low);
+            nearest.emplace_back(std::isnan(length) ? INFINITE : length, other);
+            std::push_heap(nearest.begin(), nearest.end());
+            if (std::ssize(nearest) > FIFTH) {
+                std::pop_heap(nearest.begin(), nearest.end());
+                nearest.pop_back();
+            }
         }
+        if (!nearest.empty())
+            near_ones.push_back(distance(node, nearest.front().second));
         const auto end = found.begin() + std::min<std::ptrdiff_t>(width, std::ssize(found));
         if (end != found.end())
             std::nth_element(found.begin(), end, found.end());
@@ -177,6 +218,7 @@ void Model::near_by_matrix() {
         for (auto entry = found.begin(); entry != end; ++entry)
             *list++ = entry->second;
     }
+    return near_ones;
 }
 
 void Model::near_by_coordinates() {

@@ -34,12 +34,16 @@ def listen(settings: Settings) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server(
+        listening = socket.create_server(
             (settings.host, settings.port), family=family, backlog=_CONNECTIONS
         )
     except (OSError, OverflowError) as error:
         where = f"{settings.host}, port {settings.port}"
         raise SpacevrpError(f"{where}: cannot be listened on: {error}") from None
+    # Connections inherit it: asyncio sets it only where a socket names its protocol, which these do
+    # not, and small answers would wait for the client to confirm what came before.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 class Connection(H11Protocol):
