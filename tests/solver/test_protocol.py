@@ -63,7 +63,7 @@ def test_nothing_but_the_networks_rollouts_runs(solver, monkeypatch):
 
         monkeypatch.setattr(f"spacevrp.solver.{name}", noted)
 
-    note("construct.canonical", lambda problem: problem)
+    note("reduce.canonical", lambda problem: problem)
     note("improve.improve", lambda problems, plans: Improved(several[0] for several in plans))
     monkeypatch.setattr("spacevrp.solver.solver.can_search", lambda problem: True)
     monkeypatch.setattr("spacevrp.native.core", object())
@@ -72,10 +72,10 @@ def test_nothing_but_the_networks_rollouts_runs(solver, monkeypatch):
     solver.run(problems, protocol="paper", **options)
     assert called == []
     solver.run(problems, protocol="network", **options)
-    assert set(called) == {"construct.canonical"}
+    assert set(called) == {"reduce.canonical"}
     called.clear()
     solver.run(problems, protocol="default", **options)
-    assert set(called) == {"construct.canonical", "improve.improve"}
+    assert set(called) == {"reduce.canonical", "improve.improve"}
 
 
 def test_augmentations_follow_the_distances(solver, monkeypatch):

@@ -1,4 +1,4 @@
-"""The first two stages: problems are reduced, the network constructs plans, the referee chooses."""
+"""The second stage: the network constructs plans, and the referee chooses the best of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from spacevrp.inference.construct import Candidate
 from spacevrp.inference.heads import STRENGTH
 from spacevrp.inference.large import is_large
 from spacevrp.inference.settings import Seconds, Settings
-from spacevrp.problems.canonical import canonical
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.explanation.insertions import Insertions, missing
 from spacevrp.problems.problem import Problem
@@ -28,6 +27,7 @@ from spacevrp.solver.partial import best_partial
 from spacevrp.solver.pool import OTHERS, Pool
 from spacevrp.solver.protocol import Protocol
 from spacevrp.solver.reasons import fleet_too_small
+from spacevrp.solver.reduce import Task, reduce
 from spacevrp.solver.rounds import rounds_in_time, seed_of_round
 from spacevrp.solver.selection import Case, others_of, select, select_all
 
@@ -42,17 +42,6 @@ FIRST_STARTS, FIRST_STARTS_LARGE = 8, 1
 # An instance goes without the network if there are fewer seconds than this for each pair of nodes:
 # it looks at all of them, and a single layer cannot be interrupted.
 _SECONDS_A_PAIR = 1e-6
-
-
-@dataclass(frozen=True)
-class Task:
-    """A problem to be planned, and how the network sees it."""
-
-    number: int  # among the problems of the call
-    problem: Problem  # whose referee judges the plans
-    form: Problem  # in which the network knows it best (see problems/canonical.py)
-    augmentations: int
-
 
 # Problems, how they are planned, and the augmentations of those with symmetric distances and of the
 # others.
@@ -186,17 +175,10 @@ class Construct:
         return _SECONDS_A_PAIR * self.pool.problems[number].size ** 2
 
     def _reduce(self, numbers: Sequence[int], augmentations: tuple[int, int]) -> list[Task]:
-        """The first stage: the problems of a round in the form that the network knows best.
-
-        That is the problem itself, or the same with a capacity that nothing can reach, or a tour
-        (see :mod:`spacevrp.problems.canonical`): every plan costs the same in both, and none is
-        lost.
-        """
-        began, tasks = time.perf_counter(), []
-        for number in numbers:
-            problem = self.pool.problems[number]
-            form = canonical(problem) if self.protocol.canonical else problem
-            tasks.append(Task(number, problem, form, augmentations[problem.features.asymmetric]))
+        """The forms in which the network plans the problems of a round."""
+        began, problems = time.perf_counter(), self.pool.problems
+        counts = [augmentations[problems[number].features.asymmetric] for number in numbers]
+        tasks = reduce(problems, numbers, counts, self.protocol)
         self.seconds.preparing += time.perf_counter() - began
         return tasks
 

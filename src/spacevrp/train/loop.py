@@ -129,31 +129,34 @@ def train(
             if progress:
                 name = device_name(place)
                 print(f"{state.model.num_parameters:,} parameters on {name}", file=sys.stderr)
-        loop = _Loop(state, folder, place, begun, budget, fit=fit, progress=progress)
+        sitting = _Sitting(folder, place, begun, budget, fit, progress)
+        loop = _Loop(state, sitting)
         with steady_products(DTYPES[config.precision], place):
             return loop.run(interrupt)
+
+
+@dataclass(frozen=True)
+class _Sitting:
+    """Where and how long a run goes on; see :func:`train`."""
+
+    folder: Path
+    place: torch.device
+    begun: float
+    budget: float | None
+    fit: bool
+    progress: bool
 
 
 class _Loop:
     """The moving parts of one sitting."""
 
-    def __init__(
-        self,
-        state: TrainState,
-        folder: Path,
-        place: torch.device,
-        begun: float,
-        budget: float | None,
-        *,
-        fit: bool,
-        progress: bool,
-    ) -> None:
-        if fit:
+    def __init__(self, state: TrainState, sitting: _Sitting) -> None:
+        if sitting.fit:
             state.config = replace(state.config, steps=_NOT_KNOWN_YET)
-        config = state.config
+        config, folder, place, budget = state.config, sitting.folder, sitting.place, sitting.budget
         self.state, self.config, self.folder, self.place = state, config, folder, place
         self.rank, self.world = rank_and_world()
-        self.begun, self.budget, self.fit = begun, budget, fit
+        self.begun, self.budget, self.fit = sitting.begun, budget, sitting.fit
         on_gpu = place.type == "cuda"
         if on_gpu:
             # Every size is compiled on its own.
@@ -168,7 +171,7 @@ class _Loop:
             config.steps,
             state.step,
             budget,
-            progress=progress,
+            progress=sitting.progress,
         )
         attributes = [parse_variant(name).attributes for name in config.variants]
         like = next(state.model.parameters())
