@@ -21,6 +21,7 @@ import pytest
 from spacevrp.serve.server import listen
 from spacevrp.serve.service import Service
 from spacevrp.serve.settings import Settings
+from spacevrp.serve.store import FILE, Row, Store
 
 from .conftest import CORPUS, FOUR, LONG, LOOP
 
@@ -33,6 +34,20 @@ def test_small_answers_do_not_wait() -> None:
         connection, _ = listening.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_jobs_of_an_older_server_are_there(tmp_path: Path) -> None:
+    """Version 0.2 did not count the bytes of a job."""
+    row = Row("one", "queued", 1.0, "application/json", {})
+    store = Store(tmp_path)
+    store.add(row, b"{}")
+    store.close()
+    with sqlite3.connect(tmp_path / FILE) as base:
+        base.execute("ALTER TABLE jobs DROP COLUMN bytes")
+    base.close()
+    store = Store(tmp_path)
+    assert [one.id for one in store.unfinished()] == ["one"]
+    store.close()
 
 
 def test_a_token_is_asked_for(serving: Any) -> None:
@@ -198,7 +213,6 @@ def test_a_full_disk(serving: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_folder_has_one_server_and_nothing_else(serving: Any, tmp_path: Path) -> None:
     from spacevrp.problems.errors import SpacevrpError
-    from spacevrp.serve.store import FILE, Store
 
     serving(data=tmp_path / "own")
     with pytest.raises(SpacevrpError, match="another server"):
@@ -389,7 +403,6 @@ def test_a_job_at_which_the_server_ends_again_and_again_is_given_up(
     serving: Any, tmp_path: Path
 ) -> None:
     """It may be what ends the server, which would never come back."""
-    from spacevrp.serve.store import Row, Store
 
     body = json.dumps(FOUR).encode()
     for ends, state in ((3, "running"), (4, "running"), (4, "queued")):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from spacevrp.inference.old_names import with_new_keys
 from spacevrp.problems.errors import SpacevrpError
 
 Representation = Literal["bidirectional", "averaged", "identifiers"]
@@ -112,6 +113,7 @@ class ModelConfig:
     def from_dict(cls, values: dict[str, Any]) -> ModelConfig:
         """The inverse of :meth:`to_dict`; unknown keys are an error."""
         known = {field.name for field in fields(cls)}
+        values = with_new_keys(values)
         for name in values:
             if name not in known:
                 raise SpacevrpError(

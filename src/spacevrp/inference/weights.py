@@ -16,6 +16,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from spacevrp.inference.config import MOVE_FACTS, ModelConfig
+from spacevrp.inference.old_names import with_new_tensors
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.features import ATTRIBUTE_NAMES
 
@@ -129,9 +130,10 @@ def read_tensors(path: Path, config: ModelConfig) -> dict[str, Array]:
     """
     try:
         with safe_open(path, framework="numpy") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
         raise FormatError(f"{path}: cannot be read: {error}") from None
+    tensors = with_new_tensors(stored)
     check_tensors(path, config, {name: value.shape for name, value in tensors.items()})
     for name, value in tensors.items():
         if value.dtype.kind != "f" or not np.isfinite(value).all():

@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from spacevrp.inference.old_names import with_new_tensors
 from spacevrp.problems.errors import SpacevrpError
 
 HEADER = "header.json"
@@ -56,7 +57,9 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
     header = read_header(path)
     try:
         groups = {
-            group: {k: v for name in names for k, v in load_file(path / name).items()}
+            group: with_new_tensors(
+                {k: v for name in names for k, v in load_file(path / name).items()}
+            )
             for group, names in header["files"].items()
         }
     except (OSError, ValueError, SafetensorError) as error:

@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS jobs (
 CREATE TABLE IF NOT EXISTS probe (data BLOB);
 CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, finished);
 """
+_BYTES = "ALTER TABLE jobs ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0"  # of version 0.2
 _ROW = "id, state, created, finished, content_type, query, about, best, plan"
 
 
@@ -80,6 +81,8 @@ class Store:
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")
             self._base.executescript(_SCHEMA)
+            if all(column[1] != "bytes" for column in self._read("PRAGMA table_info(jobs)", ())):
+                self._base.execute(_BYTES)
         except (sqlite3.Error, OSError) as error:
             raise SpacevrpError(f"{where}: cannot hold jobs: {error}") from None
 

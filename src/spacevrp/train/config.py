@@ -18,6 +18,7 @@ from spacevrp.inference.config import (
     require_whole,
     wrong,
 )
+from spacevrp.inference.old_names import with_new_keys
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import LoadRule
 from spacevrp.problems.variants import SEEN_NAMES, parse_variant
@@ -286,7 +287,7 @@ class TrainConfig:
         base = base or cls()
         known = {f.name for f in fields(cls)}
         changes: dict[str, Any] = {}
-        for name, value in values.items():
+        for name, value in with_new_keys(values).items():
             if name not in known:
                 close = difflib.get_close_matches(str(name), known, n=1)
                 hint = f" (did you mean {close[0]}?)" if close else ""
@@ -295,7 +296,7 @@ class TrainConfig:
                 if not isinstance(value, dict):
                     raise wrong("model", "a table", value)
                 try:
-                    value = ModelConfig.from_dict({**base.model.to_dict(), **value})
+                    value = ModelConfig.from_dict({**base.model.to_dict(), **with_new_keys(value)})
                 except TypeError as error:
                     raise SpacevrpError(f"model: wrong type: {error}") from None
             changes[name] = value
