@@ -242,15 +242,26 @@ def test_clients_that_wait_for_a_server_that_ends_are_sent_away(
     body = {"vehicles": [{"id": 1, "start_index": 0}], "jobs": [{"id": 1, "location_index": 1}]}
     body |= {"matrices": matrices, "options": {"l": 3000}}
     followed = f"{server.url}/v1/jobs/{server.take(LONG)}/events"
+    heard = threading.Event()
+
+    def follow() -> str:
+        told = []
+        with httpx.stream("GET", followed, timeout=PATIENCE) as answer:
+            for part in answer.iter_text():
+                told.append(part)
+                heard.set()
+        return "".join(told)
+
     with ThreadPoolExecutor(2) as clients:
         asking = clients.submit(httpx.post, server.url, json=body, timeout=PATIENCE)
-        watching = clients.submit(httpx.get, followed, timeout=PATIENCE)
+        watching = clients.submit(follow)
         server.until(lambda: server.http.get("/health").json()["running"] == 2)
+        assert heard.wait(PATIENCE)
         server.close()
         answer, events = asking.result(), watching.result()
     assert (answer.status_code, answer.json()["code"]) == (503, 1)
     assert "stopped; ask again" in answer.json()["error"]
-    assert events.text.startswith("id: 1\nevent: state\n")  # whole, and not cut off
+    assert events.startswith("id: 1\nevent: state\n")  # whole, and not cut off
     assert "Traceback" not in capfd.readouterr().err
 
 
