@@ -1,4 +1,4 @@
-"""Processes that work: what is begun, what a crash costs, and that nobody is left behind."""
+"""Processes that work: what is begun, what a crash costs, and that none is left behind."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_what_does_not_end_is_ended_and_the_others_are_not() -> None:
     assert done == {0.0: None, 0.01: None, 30.0: Ended("did not end within 5 s")}
 
 
-def test_tasks_are_drawn_as_they_are_needed_and_nobody_is_left_behind() -> None:
+def test_tasks_are_drawn_as_they_are_needed_and_none_is_left_behind() -> None:
     drawn: list[int] = []
 
     def draw() -> Iterator[int]:

@@ -414,7 +414,6 @@ def test_a_job_at_which_the_server_ends_again_and_again_is_given_up(
     serving: Any, tmp_path: Path
 ) -> None:
     """It may be what ends the server, which would never come back."""
-
     body = json.dumps(FOUR).encode()
     for ends, state in ((3, "running"), (4, "running"), (4, "queued")):
         store = Store(tmp_path)
