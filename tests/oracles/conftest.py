@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import cast
 
 import pytest
 from enumeration import best_plan
+from patient import PatientOracle
 
 from spacevrp.oracles import SolverOracle
 from spacevrp.oracles.lkh import LkhOracle
@@ -39,14 +41,19 @@ def optimum() -> Callable[[Problem], float]:
     return find
 
 
-@pytest.fixture(scope="session")
-def make_tiny_oracle() -> Callable[[str], SolverOracle]:
-    """An oracle by name that takes its time by counting; skips where it is not installed."""
+@pytest.fixture(scope="module")
+def make_tiny_oracle() -> Iterator[Callable[[str], SolverOracle]]:
+    """An oracle by name that takes its time by counting; skips where it is not installed.
+
+    VROOM works in a process of its own: of many thousand searches one did not end.
+    """
+    vroom = PatientOracle(_MAKERS["vroom"]())
 
     def make(name: str) -> SolverOracle:
-        oracle = _MAKERS[name]()
+        oracle = cast(SolverOracle, vroom) if name == "vroom" else _MAKERS[name]()
         if not oracle.is_installed():
             pytest.skip(f"{oracle.package} (extra {oracle.extra}) is not installed")
         return oracle
 
-    return make
+    yield make
+    vroom.end()

@@ -7,9 +7,11 @@ import multiprocessing
 import os
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from patient import PatientOracle
 
 from spacevrp.oracles.pool import Ended, run_in_processes
 
@@ -49,4 +51,11 @@ def test_tasks_are_drawn_as_they_are_needed_and_none_is_left_behind() -> None:
     next(results)
     assert drawn == [0, 1]
     results.close()  # type: ignore[attr-defined]
+    assert multiprocessing.active_children() == []
+
+
+def test_a_solver_that_never_ends_is_ended() -> None:
+    endless: Any = SimpleNamespace(name="endless", solve=time.sleep)
+    with pytest.raises(AssertionError, match="an answer of endless within 2 s"):
+        PatientOracle(endless, patience=2.0).solve(1e6)
     assert multiprocessing.active_children() == []
