@@ -122,6 +122,30 @@ def test_quick_trips_are_those_of_the_slow_twin(
     assert legal > 0
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"capacity"},
+        {"capacity", "matrix"},
+        {"capacity", "matrix", "missing"},
+        {"capacity", "matrix", "backhaul"},
+        {"capacity", "matrix", "backhaul", "separate", "on_board"},
+        {"capacity", "matrix", "depots", "windows"},
+        {"capacity", "matrix", "windows", "service", "duration_cost"},
+        {"kinds", "matrix"},
+        {"kinds", "matrix", "gaps"},
+    ],
+    ids=lambda rules: "+".join(sorted(rules)),
+)
+def test_no_trip_is_cheaper_than_its_bound(rules: set[str]) -> None:
+    """Every place that a bound passes over is evaluated, too, or the search ends with an error."""
+    for seed in range(8):
+        model = native_model(build({"vehicles", "reloads", *rules}, seed, 10)).model
+        model.search(
+            *model.construct("insertion", 0), seed=1, iterations=100, tuning={"check": 1.0}
+        )
+
+
 @named
 def test_tiny_problems_are_solved(rules: set[str]) -> None:
     """With 4 customers the search finds the best of all plans."""

@@ -158,10 +158,30 @@ Place Search::scan_whole(int number, Node node, double floor, double bound) {
             const double extra = plan.least_extra(r.type, busy);
             least += trips ? extra : std::max(extra - r.extra, 0.0);
         }
-        if (least < bound && plan.fits(r, p, node, longer))
+        if (!plan.fits(r, p, node, longer))
+            continue;
+        if (trips && options_.check && !model_.limited_duration)
+            check_bound(r, p, node, longer, least);
+        if (least < bound)
             candidates_.push_back({least, longer, p, 0});
     }
     return best_candidate(number, node, floor, bound);
+}
+
+// The slow twin of the bounds on trips. (That on the time is one only where a depot on the way
+// makes no way quicker.)
+void Search::check_bound(const Route &r, int after, Node node, double longer, double least) {
+    const Node *stops = r.node.data() + 1;
+    tried_.assign(stops, stops + after);
+    tried_.push_back(node);
+    tried_.insert(tried_.end(), stops + after, stops + r.size);
+    const RouteValue whole =
+        plan.whole_route(r.type, tried_.data(), static_cast<int>(tried_.size()));
+    const double delta = model_.vehicles[at(r.type)].weight * longer + (whole.extra - r.extra);
+    if (whole.feasible && delta < least - ROUNDING * (std::abs(least) + std::abs(r.cost)))
+        throw std::logic_error("expected node " + std::to_string(node) + " to cost at least " +
+                               std::to_string(least) + " at place " + std::to_string(after) +
+                               ", found " + std::to_string(delta));
 }
 
 // The cheapest first: most are never looked at.
@@ -190,12 +210,17 @@ Place Search::best_candidate(int number, Node head, double floor, double bound) 
         const int size = static_cast<int>(tried_.size());
         Limit limit;
         if (other < 0 && !r.trips.rest.empty())
-            limit = {r.cost + best.delta, r.trips.rest.data(), one.first};
+            limit = {r.cost + best.delta, r.trips.rest.data(), one.first,
+                     plan.rules().shortcut(r.type, r.node[at(one.first)], head,
+                                           r.node[at(one.first + 1)])};
         RouteValue whole{true, 0.0};
         if (model_.rich)
             whole = plan.whole_route(r.type, tried_.data(), size, limit);
-        if (!whole.feasible)
+        if (!whole.feasible) {
+            if (options_.check && limit.rest != nullptr)
+                check_bound(r, one.first, head, one.longer, best.delta);
             continue;
+        }
         double delta = weight * one.longer + (whole.extra - r.extra), counted = 0.0;
         if (model_.relations.measured)
             counted = surcharge(plan.takes(r.type, tried_.data(), size));

@@ -130,9 +130,7 @@ void RouteRules::drive_trip(int type, const Node *stops, int count, int number) 
         }
         if (k + 1 == count || !may_reload)
             continue;
-        const double rest = limit_.rest == nullptr
-                                ? ahead_[at(k + 1)].onward
-                                : limit_.rest[k + 1 <= limit_.inserted ? k + 1 : k];
+        const double rest = limit_.rest == nullptr ? ahead_[at(k + 1)].onward : rest_behind(k + 1);
         for (std::size_t d = 0; d < depots; ++d) {
             const Leg &home = back_[at(k) * depots + d];
             const double there = length + home.arc;
@@ -199,10 +197,16 @@ bool RouteRules::quick_trips(int type, const Node *stops, int count, const Limit
     limit_.most += ROUNDING * std::abs(limit_.most);
     look_ahead(own, stops, count);
     if (limit_.most < INFINITE && limit_.rest == nullptr) {
+        const std::size_t depots = own.reload_depots.size();
         double onward = model_.distance(stops[count - 1], vehicle.end);
         for (int i = count - 1; i > 0; --i) {
             ahead_[at(i)].onward = onward;
-            onward += ahead_[at(i)].arc;
+            double out = INFINITE, back = INFINITE;
+            for (std::size_t d = 0; d < depots; ++d) {
+                out = std::min(out, out_[at(i) * depots + d].arc);
+                back = std::min(back, back_[at(i - 1) * depots + d].arc);
+            }
+            onward += std::min(ahead_[at(i)].arc, back + out);
         }
     }
     first_label_.assign(at(count + 1), -1);

@@ -32,7 +32,7 @@ struct Schedule {
 // Lengths of trips that fit, whatever the time, by the customers served: (count + 1,).
 struct TripLengths {
     std::vector<double> head;      // least from the start to a depot after so many customers
-    std::vector<double> rest;      // least from a depot to the end
+    std::vector<double> rest;      // least from a depot to the end; a bound without its last trip
     std::vector<double> out, back; // between a depot and the customer of that number, from 1
     std::vector<double> load;      // handed over up to there, of plain loads; otherwise 0
 };
@@ -42,6 +42,7 @@ struct Limit {
     double most = INFINITE;       // cost, without the fixed cost
     const double *rest = nullptr; // of the route without it: as in TripLengths
     int inserted = 0;             // its position among the customers
+    double shortcut = 0.0;        // how much shorter it can make the rest, where it is on the way
 };
 
 // Each plan has one of its own: an evaluation needs room to work in.
@@ -58,6 +59,9 @@ public:
     double least_length(int type, const TripLengths &trips, const Node *nodes, const double *so_far,
                         int count, int after, Node node, double out, double back) const;
     double nearest_depot(int type, Node node, bool back) const;
+    // How much shorter a trip can get by a customer between two others, or one and a depot: not at
+    // all where distances are metric. (What is not a number comes last and is no maximum.)
+    double shortcut(int type, Node last, Node node, Node next) const;
     // How long such a route takes.
     double duration(int type, const Node *stops, int count);
     // The least that a route with so much driving and service costs beyond its length.
@@ -143,6 +147,14 @@ private:
     void offer_quick(const TypeRules &own, const Label &label);
     void extend(int type, const Node *stops, int count, int number);
     void offer(const TypeRules &own, const Label &label);
+    // The least from a depot behind so many customers to the end, where the cost is limited.
+    double rest_behind(int boundary) const {
+        if (limit_.shortcut == INFINITE) // it bridges a missing arc
+            return 0.0;
+        return boundary <= limit_.inserted
+                   ? limit_.rest[static_cast<std::size_t>(boundary)] - limit_.shortcut
+                   : limit_.rest[static_cast<std::size_t>(boundary - 1)];
+    }
     double price(int type, const Node *stops, int count, const Label &label);
     void read_reloads(const Label &label);
     void write_visits(const Node *stops, int count);
@@ -170,7 +182,7 @@ private:
     // A customer on the way, from the one before.
     struct Ahead {
         double amount, arc, way, service, release, opening, closing;
-        double onward; // to the end without a depot on the way, where the cost is limited
+        double onward; // the least from there to the end, where the cost is limited
     };
     std::vector<char> sums_loads_; // (K,) types with quick trips
     std::vector<Ahead> ahead_;

@@ -158,6 +158,8 @@ private:
     };
     Known *known(Node head, int number); // null where memory would not do
     void check_known(const Known &held, int number, Node head);
+    // That a customer at a place costs no less, by a look at the whole route; for tests.
+    void check_bound(const Route &r, int after, Node node, double longer, double least);
     bool has_room(const Route &r, Node node) const;
     // The best place in a route that costs more than the floor and less than the bound; the bound
     // itself, in no route, if there is none.

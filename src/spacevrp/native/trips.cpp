@@ -155,9 +155,7 @@ void RouteRules::extend(int type, const Node *stops, int count, int number) {
             if (!(length <= vehicle.max_length) || !std::isfinite(length))
                 continue;
             if (limit_.rest != nullptr) {
-                const double rest =
-                    limit_.rest[boundary <= limit_.inserted ? boundary : boundary - 1];
-                if (!(vehicle.weight * (length + rest) <= limit_.most))
+                if (!(vehicle.weight * (length + rest_behind(boundary)) <= limit_.most))
                     continue;
             }
             Label next = here;
@@ -304,6 +302,17 @@ double RouteRules::nearest_depot(int type, Node node, bool back) const {
     return least;
 }
 
+double RouteRules::shortcut(int type, Node last, Node node, Node next) const {
+    const double to = model_.distance(last, node), from = model_.distance(node, next);
+    double most = std::max(0.0, model_.distance(last, next) - to - from);
+    for (const Node depot : model_.rules.types[at(type)].reload_depots) {
+        const double back = model_.distance(last, depot), out = model_.distance(depot, next);
+        most = std::max({most, back - to - model_.distance(node, depot),
+                         out - model_.distance(depot, node) - from});
+    }
+    return most;
+}
+
 void RouteRules::find_lengths(int type, const Node *stops, int count, TripLengths &trips) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
     const TypeRules &own = model_.rules.types[at(type)];
@@ -317,8 +326,11 @@ void RouteRules::find_lengths(int type, const Node *stops, int count, TripLength
         if (model_.plain_load && !own.under_way)
             trips.load[at(j)] = trips.load[at(j - 1)] + std::abs(model_.demand(stops[j - 1], 0));
     }
-    // Whether a trip that begins behind the first i customers may serve customer k, too.
+    // Whether a trip that begins behind the first i customers may serve customer k, too. Where it
+    // may need a customer's load to have room for another's, loads bound nothing.
     const bool quick = is_quick(type);
+    const bool unbound =
+        own.under_way || (model_.load_rule == LoadRule::single && !model_.plain_load);
     double sum = 0.0;
     const auto begin = [&](int i) {
         sum = 0.0;
@@ -327,7 +339,7 @@ void RouteRules::find_lengths(int type, const Node *stops, int count, TripLength
     };
     const auto joins = [&](int k) {
         if (!quick)
-            return join_trip(own, stops[k]);
+            return unbound || join_trip(own, stops[k]);
         sum += std::abs(model_.demand(stops[k], 0));
         return sum <= own.capacity[0];
     };
@@ -344,7 +356,8 @@ void RouteRules::find_lengths(int type, const Node *stops, int count, TripLength
             trips.head[at(k + 1)] = std::min(trips.head[at(k + 1)], length + trips.back[at(k + 1)]);
         }
     }
-    for (int j = count - 1; j > 0; --j) {
+    trips.rest[at(count)] = 0.0; // where a customer more has the last trip for itself
+    for (int j = count - 1; j >= 0; --j) {
         double length = trips.out[at(j + 1)];
         begin(j);
         for (int k = j; k < count && joins(k); ++k) {
