@@ -187,9 +187,64 @@ void RouteRules::drive_trip(int type, const Node *stops, int count, int number) 
     }
 }
 
+// Where only the length counts: the shortest way to each customer that begins a trip, as a giant
+// tour is split (Prins 2004). Where its trip ends does not depend on the depot that it left.
+bool RouteRules::split_trips(int type, const Node *stops, int count) {
+    const VehicleType &vehicle = model_.vehicles[at(type)];
+    const TypeRules &own = model_.rules.types[at(type)];
+    split_.assign(at(count), Split{});
+    for (int k = 1; k < count; ++k) {
+        Split &one = split_[at(k)];
+        one.arc = model_.distance(stops[k - 1], stops[k]);
+        for (const Node depot : own.reload_depots) {
+            const double by =
+                model_.distance(stops[k - 1], depot) + model_.distance(depot, stops[k]);
+            if (by < one.detour) {
+                one.detour = by;
+                one.depot = depot;
+            }
+        }
+    }
+    split_[0].length = model_.distance(vehicle.start, stops[0]);
+    const double end = model_.distance(stops[count - 1], vehicle.end);
+    double least = INFINITE;
+    int last = -1;
+    for (int i = 0; i < count; ++i) {
+        double length = split_[at(i)].length, load = 0.0;
+        for (int k = i; k < count; ++k) {
+            load += std::abs(model_.demand(stops[k], 0));
+            if (k > i)
+                length += split_[at(k)].arc;
+            if (!(load <= own.capacity[0]) || !(length < INFINITE))
+                break;
+            if (k + 1 == count) {
+                if (length + end < least) {
+                    least = length + end;
+                    last = i;
+                }
+                break;
+            }
+            Split &next = split_[at(k + 1)];
+            if (length + next.detour < next.length) {
+                next.length = length + next.detour;
+                next.before = i;
+            }
+        }
+    }
+    if (last < 0 || !(least <= vehicle.max_length))
+        return false;
+    reloads_.clear();
+    for (int i = last; i > 0; i = split_[at(i)].before)
+        reloads_.push_back({i, split_[at(i)].depot});
+    std::reverse(reloads_.begin(), reloads_.end());
+    return true;
+}
+
 bool RouteRules::quick_trips(int type, const Node *stops, int count, const Limit &limit) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
     const TypeRules &own = model_.rules.types[at(type)];
+    if (!own.scheduled && own.max_reloads == ANY_NUMBER)
+        return split_trips(type, stops, count);
     by_duration_ = own.priced_by_time || std::isfinite(vehicle.max_duration);
     labels_.clear();
     least_ = INFINITE;

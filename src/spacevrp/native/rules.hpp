@@ -133,6 +133,7 @@ private:
     bool choose_trips(int type, const Node *stops, int count, const Limit &limit);
     // The same where a sum says what fits on a trip, and times are plain.
     bool quick_trips(int type, const Node *stops, int count, const Limit &limit);
+    bool split_trips(int type, const Node *stops, int count);
     bool is_quick(int type) const {
         return sums_loads_[static_cast<std::size_t>(type)] != 0 && !always_slow;
     }
@@ -184,7 +185,16 @@ private:
         double amount, arc, way, service, release, opening, closing;
         double onward; // the least from there to the end, where the cost is limited
     };
+    // A customer that may begin a trip.
+    struct Split {
+        double arc = INFINITE;    // from the customer before
+        double detour = INFINITE; // the same by the best depot
+        double length = INFINITE; // least to the customer from the start, its trip the first or not
+        Node depot = -1;
+        int before = -1; // where the trip before begins
+    };
     std::vector<char> sums_loads_; // (K,) types with quick trips
+    std::vector<Split> split_;
     std::vector<Ahead> ahead_;
     std::vector<Leg> out_, back_;  // (customers, depots) from a depot, and to it
     std::vector<int> first_label_; // by the customers served, or -1

@@ -108,7 +108,7 @@ def model_arguments(problem: Problem) -> dict[str, Any]:
     arguments = _roads(problem, timed, fastest(fleet))
     arguments |= _nodes(problem, timed)
     arguments |= _vehicles(problem, fleet, timed)
-    arguments["rules"] = rule_arguments(problem, fleet)
+    arguments["rules"] = rule_arguments(problem, fleet, timed)
     arguments |= relation_arguments(problem)
     return arguments
 

@@ -26,8 +26,13 @@ def fastest(fleet: Sequence[Terms]) -> float:
     return max((terms.speed_factor for terms in fleet), default=1.0)
 
 
-def rule_arguments(problem: Problem, fleet: Sequence[Terms]) -> dict[str, Any] | None:
-    """The ``Rules`` of the compiled model; None where there are none."""
+def rule_arguments(
+    problem: Problem, fleet: Sequence[Terms], timed: bool
+) -> dict[str, Any] | None:
+    """The ``Rules`` of the compiled model; None where there are none.
+
+    Where times bind nothing (``timed`` is False) trips are told apart by their lengths alone.
+    """
     if not problem.has_route_rules:
         return None
     speed = fastest(fleet)
@@ -43,7 +48,7 @@ def rule_arguments(problem: Problem, fleet: Sequence[Terms]) -> dict[str, Any] |
         "max_reloads": [terms.max_reloads for terms in fleet],
         "on_board": [None if t.on_board is None else list(t.on_board) for t in fleet],
     }
-    if any(terms.service or terms.may_reload for terms in fleet):
+    if timed and any(terms.service or terms.may_reload for terms in fleet):
         rules["service"] = [terms.service_at(problem.service) for terms in fleet]
     if problem.closed:
         rules["closed"] = list(problem.closed)
