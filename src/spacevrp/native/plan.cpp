@@ -438,6 +438,8 @@ bool Plan::refresh_time(Route &r) const {
             latest = std::min(latest, model.closing[at(node)]);
         r.late[at(p)] = latest;
     }
+    if (!r.trips.rest.empty())
+        rules_.bound_times(r.type, r.node.data() + 1, m, r.leave.data(), r.late.data());
     return legal && (!model.limited_duration || refresh_duration(r));
 }
 

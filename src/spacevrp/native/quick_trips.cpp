@@ -108,6 +108,7 @@ void RouteRules::drive_trip(int type, const Node *stops, int count, int number) 
     const Leg first = from.place < 0 ? leg(own, from.depot, stops[from.boundary])
                                      : out_[at(from.boundary) * depots + at(from.place)];
     for (int k = from.boundary; k < count; ++k) {
+        ++steps;
         const Ahead &stop = ahead_[at(k)];
         const bool begins = k == from.boundary;
         load += stop.amount;
@@ -193,6 +194,7 @@ bool RouteRules::split_trips(int type, const Node *stops, int count) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
     const TypeRules &own = model_.rules.types[at(type)];
     split_.assign(at(count), Split{});
+    steps += count;
     for (int k = 1; k < count; ++k) {
         Split &one = split_[at(k)];
         one.arc = model_.distance(stops[k - 1], stops[k]);

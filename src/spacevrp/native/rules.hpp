@@ -3,6 +3,7 @@
 
 #include "model.hpp"
 
+#include <cstdint>
 #include <vector>
 
 namespace spacevrp {
@@ -58,6 +59,9 @@ public:
     // `back` are the least from a depot to the customer and to one from there.
     double least_length(int type, const TripLengths &trips, const Node *nodes, const double *so_far,
                         int count, int after, Node node, double out, double back) const;
+    // When positions 1 to count are left at the earliest, and must be reached at the latest, with
+    // the depots that the loads ask for on the way.
+    void bound_times(int type, const Node *stops, int count, double *leave, double *late);
     double nearest_depot(int type, Node node, bool back) const;
     // How much shorter a trip can get by a customer between two others, or one and a depot: not at
     // all where distances are metric. (What is not a number comes last and is no maximum.)
@@ -72,6 +76,8 @@ public:
 
     // The slow twin of the quick schedule, and of choosing trips: for tests.
     bool always_slow = false;
+    // Customers looked at so far to find out where trips begin and end.
+    std::int64_t steps = 0;
 
 private:
     RouteValue whole_route(int type, const Node *stops, int count, const Limit &limit);
@@ -195,6 +201,7 @@ private:
     };
     std::vector<char> sums_loads_; // (K,) types with quick trips
     std::vector<Split> split_;
+    std::vector<double> trip_ready_, trip_left_, trip_by_; // of bound_times
     std::vector<Ahead> ahead_;
     std::vector<Leg> out_, back_;  // (customers, depots) from a depot, and to it
     std::vector<int> first_label_; // by the customers served, or -1

@@ -26,6 +26,8 @@ constexpr double WORTH_IMPROVING = 3.0;
 constexpr double OFTEN_BLINKS = 0.3, MANY_BLINKS = 0.4;
 // A kick of a tour takes about as long as so many iterations, and counts as many.
 constexpr std::int64_t KICK = 5;
+// The same for so many customers looked at on trips.
+constexpr std::int64_t STEPS = 1500;
 // Where fewest routes come first: share of the time to look for plans with one less, and how hot.
 constexpr double DROPPING = 0.4, DROPPING_HEAT = 0.5;
 // The share of the time after which cost alone decides among plans that leave out as few.
@@ -281,6 +283,7 @@ Result Search::run(const Hooks &hooks) {
         hot = std::max(hot, cold);
     };
     heat(planned > 0.0 ? planned : 100.0 * customers);
+    // What has been done: an iteration counts as one, or as several where it takes as long as they.
     std::int64_t iteration = 0, last_gain = 0;
     bool settled = false; // the prices of those left out no longer rise
     const auto note = [&](double clock) {
@@ -313,25 +316,32 @@ Result Search::run(const Hooks &hooks) {
         current = objective();
     bool divided = model_.relations.fewest; // or it has been seen that it does not pay
     const bool inviting = may_serve_too_few();
+    const std::int64_t steps_before = plan.rules().steps;
+    std::int64_t turn = 0, counted_for_steps = 0;
     while (true) {
         if (options_.iterations >= 0 && iteration >= options_.iterations)
             break;
         if (options_.no_gain >= 0 && iteration - last_gain >= options_.no_gain)
             break;
-        if (iteration % CLOCK_EVERY == 0) {
+        if (turn++ % CLOCK_EVERY == 0) {
             const double clock = now();
             share_done_ = 0.0;
-            if (options_.iterations > 0)
-                share_done_ =
-                    static_cast<double>(iteration) / static_cast<double>(options_.iterations);
+            const auto done = static_cast<double>(iteration - counted_for_steps);
+            if (options_.iterations > 0) {
+                const auto limit = static_cast<double>(options_.iterations);
+                share_done_ = static_cast<double>(iteration) / limit;
+                if (counted_for_steps > 0) {
+                    planned = done / share_done_;
+                    heat(planned);
+                }
+            }
             if (options_.seconds >= 0.0) {
                 if (clock - began >= options_.seconds)
                     break;
                 const double spent = clock - began;
                 share_done_ = std::max(share_done_, spent / options_.seconds);
                 if (iteration >= 64 && spent > 0.0) {
-                    const double rate = static_cast<double>(iteration) / spent;
-                    planned = rate * options_.seconds;
+                    planned = done / spent * options_.seconds;
                     if (options_.iterations > 0)
                         planned = std::min(planned, static_cast<double>(options_.iterations));
                     heat(planned);
@@ -466,6 +476,9 @@ Result Search::run(const Hooks &hooks) {
             raise_prices(customers);
             current = objective();
         }
+        const std::int64_t more = (plan.rules().steps - steps_before) / STEPS - counted_for_steps;
+        counted_for_steps += more;
+        iteration += more;
     }
     eagerness_ = 1.0;
     if (tour_)

@@ -14,6 +14,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr std::size_t MOST_LABELS = 48;
 // Sums in another order differ by this share at most.
 constexpr double ROUNDING = 1e-9;
+// A step along a trip with rules of every kind takes as long as so many quick ones.
+constexpr int SLOW_STEP = 4;
 
 } // namespace
 
@@ -187,6 +189,7 @@ void RouteRules::extend(int type, const Node *stops, int count, int number) {
     if (is_first && own.under_way)
         reload_here(0);
     for (int i = from.boundary; i < count; ++i) {
+        steps += SLOW_STEP;
         if (!join_trip(own, stops[i]))
             return;
         here.length += model_.distance(i == from.boundary ? from.depot : stops[i - 1], stops[i]);
@@ -367,6 +370,78 @@ void RouteRules::find_lengths(int type, const Node *stops, int count, TripLength
                                              : trips.back[at(k + 1)] + trips.rest[at(k + 1)];
             trips.rest[at(j)] = std::min(trips.rest[at(j)], length + on);
         }
+    }
+}
+
+// No trip is shorter for a customer more, so that it comes no earlier and has to be left no later.
+void RouteRules::bound_times(int type, const Node *stops, int count, double *leave, double *late) {
+    const VehicleType &vehicle = model_.vehicles[at(type)];
+    const TypeRules &own = model_.rules.types[at(type)];
+    if (!own.scheduled || own.under_way || !model_.rules.moments.empty())
+        return;
+    const std::size_t depots = own.reload_depots.size();
+    const double room = model_.plain_load ? own.capacity[0] * (1.0 + ROUNDING) : INFINITE;
+    const auto way = [&](Node from, Node to) { return own.slowness * model_.duration(from, to); };
+    const auto service = [&](Node node) {
+        return own.service.empty() ? model_.service[at(node)] : own.service[at(node)];
+    };
+    const auto amount = [&](int k) {
+        return model_.plain_load ? std::abs(model_.demand(stops[k], 0)) : 0.0;
+    };
+    // The earliest: trips that begin with customer i.
+    trip_ready_.assign(at(count + 1) * depots, INFINITE);
+    trip_left_.assign(at(count), INFINITE);
+    for (int i = 0; i < count; ++i) {
+        double clock = i == 0 ? vehicle.leaves + way(vehicle.start, stops[0]) : INFINITE;
+        for (std::size_t d = 0; i > 0 && d < depots; ++d)
+            clock = std::min(clock,
+                             trip_ready_[at(i) * depots + d] + way(own.reload_depots[d], stops[i]));
+        double load = 0.0;
+        for (int k = i; k < count; ++k) {
+            load += amount(k);
+            if (k > i)
+                clock += way(stops[k - 1], stops[k]);
+            if (!(load <= room) || !(clock <= model_.closing[at(stops[k])]))
+                break;
+            clock = std::max(clock, model_.opening[at(stops[k])]) + service(stops[k]);
+            trip_left_[at(k)] = std::min(trip_left_[at(k)], clock);
+            for (std::size_t d = 0; d < depots; ++d) {
+                const Node depot = own.reload_depots[d];
+                const double there = clock + way(stops[k], depot);
+                double &best = trip_ready_[at(k + 1) * depots + d];
+                if (there <= model_.closing[at(depot)])
+                    best =
+                        std::min(best, std::max(there, model_.opening[at(depot)]) + service(depot));
+            }
+        }
+    }
+    // The latest: trips that end with customer k.
+    trip_by_.assign(at(count + 1), -INFINITE);
+    for (int k = count - 1; k >= 0; --k) {
+        double by = k + 1 == count ? vehicle.back_by - way(stops[k], vehicle.end) : -INFINITE;
+        for (std::size_t d = 0; k + 1 < count && d < depots; ++d) {
+            const Node depot = own.reload_depots[d];
+            const double leaves = trip_by_[at(k + 1)] - way(depot, stops[k + 1]) - service(depot);
+            if (leaves >= model_.opening[at(depot)])
+                by = std::max(by,
+                              std::min(leaves, model_.closing[at(depot)]) - way(stops[k], depot));
+        }
+        double load = 0.0;
+        for (int i = k; i >= 0; --i) {
+            const Node node = stops[i];
+            load += amount(i);
+            by -= service(node) + (i < k ? way(node, stops[i + 1]) : 0.0);
+            if (!(load <= room) || !(by >= model_.opening[at(node)]))
+                break;
+            by = std::min(by, model_.closing[at(node)]);
+            trip_by_[at(i)] = std::max(trip_by_[at(i)], by);
+        }
+    }
+    for (int p = 1; p <= count; ++p) {
+        if (trip_left_[at(p - 1)] < INFINITE)
+            leave[p] = std::max(leave[p], trip_left_[at(p - 1)]);
+        if (trip_by_[at(p - 1)] > -INFINITE)
+            late[p] = std::min(late[p], trip_by_[at(p - 1)]);
     }
 }
 
