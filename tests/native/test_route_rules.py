@@ -146,6 +146,19 @@ def test_no_trip_is_cheaper_than_its_bound(rules: set[str]) -> None:
         )
 
 
+def test_a_search_with_long_trips_ends_by_its_count() -> None:
+    """An iteration may count as several, the same ones every time."""
+    model = native_model(build({"vehicles", "reloads", "capacity", "whole"}, 3, 40)).model
+    start = model.construct("insertion", 0)
+    one, again = (model.search(*start, seed=2, iterations=1500) for _ in range(2))
+    assert one.iterations == again.iterations == 1500
+    assert (one.routes, one.types, one.trace[-1][1:]) == (
+        again.routes,
+        again.types,
+        again.trace[-1][1:],
+    )
+
+
 @named
 def test_tiny_problems_are_solved(rules: set[str]) -> None:
     """With 4 customers the search finds the best of all plans."""

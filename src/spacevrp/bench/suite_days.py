@@ -242,6 +242,15 @@ def _overloaded(draw: Generator, size: int) -> Problem:
     return _make(draw, size, hours=(2, 4), minutes=(13, 29), vehicles=[vans])
 
 
+def _trips(draw: Generator, size: int) -> Problem:
+    """Few small vans that come back to load again, which takes 20 minutes."""
+    vans = Vehicle("van", max(1, round(size / 20)), 30, window=_DAY, reload_depots=(0,))
+    town = _make(draw, size, hours=(3, 8), vehicles=[vans])
+    service = town.service.copy()
+    service[0] = 20 * _MINUTE
+    return town.replace(service=service)
+
+
 def _streets(draw: Generator, size: int) -> Problem:
     """One-way streets."""
     metres, seconds = _street_roads(draw, _town(draw, size, 1))
@@ -264,6 +273,7 @@ KINDS: dict[str, Callable[[Generator, int], Problem]] = {
     "mixed": _mixed,
     "pinned": _pinned,
     "overloaded": _overloaded,
+    "trips": _trips,
     "streets": _streets,
 }
 # Stops for each vehicle, where a fleet is limited so: roomy to tight, instances take turns.

@@ -222,7 +222,7 @@ _OF_STARTS = ("CVRP", "CVRPTW", "ACVRP", "OCVRP", "MDCVRP", "PDCVRP")
 _STARTS = [(name, size) for name in _OF_STARTS for size in (50, 100, 200, 500, 1000, 3000)]
 _DAYS = [
     *(("several depots", 100), ("skills", 80), ("pairs", 50), ("dial-a-ride", 40)),
-    *(("optional", 120), ("mixed", 120), ("pinned", 100)),
+    *(("optional", 120), ("mixed", 120), ("pinned", 100), ("trips", 60), ("trips", 100)),
     *(("overloaded", size) for size in (60, 100, 200)),
 ]
 _STREETS = [("streets", size) for size in (200, 500, 900)]
