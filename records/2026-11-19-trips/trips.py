@@ -1,9 +1,9 @@
 """What the compiled search makes of days and files with several trips.
 
 ``trips.py SECONDS FILE|VARIANT:CUSTOMERS:COUNT ...``: a file of PyVRP's class MTVRPTWR, with four
-seeds, or instances of a variant with several depots, whose vehicles carry two fifths of its loads, start at
-the first depot and reload at any. One line a plan. Run it with two builds at once,
-one a core, and compare line by line.
+seeds, or instances of a variant with several depots, whose vehicles carry two fifths of its loads,
+start at the first depot and reload at any. One line a plan. Run it with two builds at once, one a
+core, and compare line by line.
 """
 
 from __future__ import annotations

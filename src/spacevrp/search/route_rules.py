@@ -26,9 +26,7 @@ def fastest(fleet: Sequence[Terms]) -> float:
     return max((terms.speed_factor for terms in fleet), default=1.0)
 
 
-def rule_arguments(
-    problem: Problem, fleet: Sequence[Terms], timed: bool
-) -> dict[str, Any] | None:
+def rule_arguments(problem: Problem, fleet: Sequence[Terms], timed: bool) -> dict[str, Any] | None:
     """The ``Rules`` of the compiled model; None where there are none.
 
     Where times bind nothing (``timed`` is False) trips are told apart by their lengths alone.
