@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -192,14 +193,17 @@ Place Search::best_candidate(int number, Node head, double floor, double bound) 
     const Node other = model_.partner[at(head)];
     Place best;
     best.delta = bound;
-    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate &a, const Candidate &b) {
-        return a.least != b.least   ? a.least < b.least
-               : a.first != b.first ? a.first < b.first
-                                    : a.second < b.second;
-    });
-    for (const Candidate &one : candidates_) {
+    const auto comes_later = [](const Candidate &a, const Candidate &b) {
+        return a.least != b.least   ? a.least > b.least
+               : a.first != b.first ? a.first > b.first
+                                    : a.second > b.second;
+    };
+    std::make_heap(candidates_.begin(), candidates_.end(), comes_later);
+    for (auto end = candidates_.end(); end != candidates_.begin(); --end) {
+        const Candidate one = candidates_.front();
         if (!(one.least < best.delta))
             break;
+        std::pop_heap(candidates_.begin(), end, comes_later);
         tried_.assign(stops, stops + one.first);
         tried_.push_back(head);
         if (other >= 0) {
@@ -258,6 +262,7 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
     }
     const bool by_whole = model_.rich || model_.relations.measured;
     const bool mixed = model_.load_rule == LoadRule::mixed, lifo = model_.relations.lifo;
+    std::int64_t looked = 0;
     for (int i = low; i <= high; ++i) {
         const Node last = r.node[at(i)], next = r.node[at(i + 1)];
         const double there = model_.distance(last, pickup);
@@ -286,6 +291,7 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
         Node before = pickup;
         int inside = 0; // pairs begun since, with lifo
         for (int j = i; j <= high_delivery; ++j) {
+            ++looked;
             if (j > i) {
                 if (!(type.weight * (extra + delivery_least_[at(j)]) < best.delta))
                     break;
@@ -336,7 +342,10 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
                 best = {delta, number, r.type, i, j};
         }
     }
-    return by_whole ? best_candidate(number, pickup, floor, bound) : best;
+    if (!by_whole)
+        return best;
+    plan.rules().steps += looked;
+    return best_candidate(number, pickup, floor, bound);
 }
 
 void Search::try_new_route(Node head, double blink, Place &best) {

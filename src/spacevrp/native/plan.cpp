@@ -322,7 +322,8 @@ bool Plan::refresh(int number, int from, Node added, const double *extra) {
         if (extra == nullptr)
             whole = legal ? whole_route(r.type, node + 1, m) : RouteValue{};
         r.trips.rest.clear();
-        if (m > 0 && !model.rules.types[at(r.type)].reload_depots.empty())
+        if (m > 0 && !model.rules.types[at(r.type)].reload_depots.empty() &&
+            model.load_rule != LoadRule::pairs)
             rules_.find_lengths(r.type, node + 1, m, r.trips);
         r.extra = whole.extra;
         r.cost += whole.extra;

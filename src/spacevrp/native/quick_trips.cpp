@@ -13,6 +13,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Labels kept after the same customers: far more than ever matter.
 constexpr int MOST_LABELS = 48;
+// A customer on a trip takes as long as so many stops of a route that is driven as it is.
+constexpr int STEPS_ON_TRIP = 3;
 // Sums in another order differ by this share at most.
 constexpr double ROUNDING = 1e-9;
 
@@ -108,7 +110,7 @@ void RouteRules::drive_trip(int type, const Node *stops, int count, int number) 
     const Leg first = from.place < 0 ? leg(own, from.depot, stops[from.boundary])
                                      : out_[at(from.boundary) * depots + at(from.place)];
     for (int k = from.boundary; k < count; ++k) {
-        ++steps;
+        steps += STEPS_ON_TRIP;
         const Ahead &stop = ahead_[at(k)];
         const bool begins = k == from.boundary;
         load += stop.amount;

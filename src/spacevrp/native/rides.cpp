@@ -14,6 +14,9 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+// A stop takes as long as so many of a route with plain times.
+constexpr int STEPS_OF_STOP = 2;
+
 // Ways to take the breaks of a route that are tried; a route that needs more is refused.
 constexpr int MOST_TRIED = 1000;
 // Delays that follow one another where travel times change all the time; the same holds.
@@ -25,6 +28,7 @@ constexpr std::size_t MOST_ROUNDS = 200;
 // late. Where one window is all that a stop has and travel times stay, that is all there is to
 // rides: a vehicle that is later than this waits nowhere. False where a ride is too long.
 bool RouteRules::read_rides(int type, const Node *stops, int count, double slack) {
+    steps += count / 2;
     const TypeRules &own = model_.rules.types[at(type)];
     const double dust = DUST * model_.time_slack;
     for (const Ride &ride : rides_)
@@ -216,6 +220,7 @@ bool RouteRules::drive_held(int type, const Node *visits, int count, double depa
     const VehicleType &vehicle = model_.vehicles[at(type)];
     const TypeRules &own = model_.rules.types[at(type)];
     begins_.resize(at(count));
+    steps += STEPS_OF_STOP * count;
     double clock = departure;
     Node last = vehicle.start;
     for (int i = 0; i <= count; ++i) {

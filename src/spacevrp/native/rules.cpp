@@ -42,6 +42,7 @@ RouteValue RouteRules::whole_route(int type, const Node *stops, int count, const
     const TypeRules &own = model_.rules.types[at(type)];
     const VehicleType &vehicle = model_.vehicles[at(type)];
     reloads_.clear();
+    steps += count;
     double extra = 0.0;
     const Node *visits = stops;
     int visited = count;

@@ -76,7 +76,7 @@ public:
 
     // The slow twin of the quick schedule, and of choosing trips: for tests.
     bool always_slow = false;
-    // Customers looked at so far to find out where trips begin and end.
+    // What evaluating whole routes has taken so far: a step is a stop of a route looked at once.
     std::int64_t steps = 0;
 
 private:

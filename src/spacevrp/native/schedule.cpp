@@ -11,6 +11,10 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+// A stop takes as long, for each number of breaks taken so far, as so many of a route with plain
+// times.
+constexpr int STEPS_OF_STOP = 4;
+
 } // namespace
 
 // When a break begins that may begin from now on; infinite where its last window has closed.
@@ -199,6 +203,7 @@ bool RouteRules::full_schedule(int type, const Node *visits, int count) {
     const TypeRules &own = model_.rules.types[at(type)];
     const std::size_t most = own.breaks.size();
     const double slack = model_.time_slack;
+    steps += STEPS_OF_STOP * count * static_cast<int>(most + 1);
     const double first = std::max(vehicle.leaves, released(own, visits, count));
     if (!set_out(own, first))
         return false;

@@ -26,8 +26,8 @@ constexpr double WORTH_IMPROVING = 3.0;
 constexpr double OFTEN_BLINKS = 0.3, MANY_BLINKS = 0.4;
 // A kick of a tour takes about as long as so many iterations, and counts as many.
 constexpr std::int64_t KICK = 5;
-// The same for so many customers looked at on trips.
-constexpr std::int64_t STEPS = 1500;
+// So does one whose evaluations of whole routes take as many steps as so many iterations.
+constexpr std::int64_t STEPS = 4500;
 // Where fewest routes come first: share of the time to look for plans with one less, and how hot.
 constexpr double DROPPING = 0.4, DROPPING_HEAT = 0.5;
 // The share of the time after which cost alone decides among plans that leave out as few.
@@ -316,8 +316,7 @@ Result Search::run(const Hooks &hooks) {
         current = objective();
     bool divided = model_.relations.fewest; // or it has been seen that it does not pay
     const bool inviting = may_serve_too_few();
-    const std::int64_t steps_before = plan.rules().steps;
-    std::int64_t turn = 0, counted_for_steps = 0;
+    std::int64_t turn = 0, counted_for_steps = 0, steps = plan.rules().steps;
     while (true) {
         if (options_.iterations >= 0 && iteration >= options_.iterations)
             break;
@@ -476,7 +475,8 @@ Result Search::run(const Hooks &hooks) {
             raise_prices(customers);
             current = objective();
         }
-        const std::int64_t more = (plan.rules().steps - steps_before) / STEPS - counted_for_steps;
+        const std::int64_t more = (plan.rules().steps - steps) / STEPS;
+        steps = plan.rules().steps;
         counted_for_steps += more;
         iteration += more;
     }

@@ -14,8 +14,9 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr std::size_t MOST_LABELS = 48;
 // Sums in another order differ by this share at most.
 constexpr double ROUNDING = 1e-9;
-// A step along a trip with rules of every kind takes as long as so many quick ones.
-constexpr int SLOW_STEP = 4;
+// A customer on a trip with rules of every kind takes as long as so many stops of a route that is
+// driven as it is.
+constexpr int STEPS_ON_TRIP = 12;
 
 } // namespace
 
@@ -189,7 +190,7 @@ void RouteRules::extend(int type, const Node *stops, int count, int number) {
     if (is_first && own.under_way)
         reload_here(0);
     for (int i = from.boundary; i < count; ++i) {
-        steps += SLOW_STEP;
+        steps += STEPS_ON_TRIP;
         if (!join_trip(own, stops[i]))
             return;
         here.length += model_.distance(i == from.boundary ? from.depot : stops[i - 1], stops[i]);
@@ -377,17 +378,15 @@ void RouteRules::find_lengths(int type, const Node *stops, int count, TripLength
 void RouteRules::bound_times(int type, const Node *stops, int count, double *leave, double *late) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
     const TypeRules &own = model_.rules.types[at(type)];
-    if (!own.scheduled || own.under_way || !model_.rules.moments.empty())
+    if (!own.scheduled || own.under_way || !model_.plain_load || !model_.rules.moments.empty())
         return;
     const std::size_t depots = own.reload_depots.size();
-    const double room = model_.plain_load ? own.capacity[0] * (1.0 + ROUNDING) : INFINITE;
+    const double room = own.capacity[0] * (1.0 + ROUNDING);
     const auto way = [&](Node from, Node to) { return own.slowness * model_.duration(from, to); };
     const auto service = [&](Node node) {
         return own.service.empty() ? model_.service[at(node)] : own.service[at(node)];
     };
-    const auto amount = [&](int k) {
-        return model_.plain_load ? std::abs(model_.demand(stops[k], 0)) : 0.0;
-    };
+    const auto amount = [&](int k) { return std::abs(model_.demand(stops[k], 0)); };
     // The earliest: trips that begin with customer i.
     trip_ready_.assign(at(count + 1) * depots, INFINITE);
     trip_left_.assign(at(count), INFINITE);
