@@ -27,7 +27,7 @@ constexpr double OFTEN_BLINKS = 0.3, MANY_BLINKS = 0.4;
 // A kick of a tour takes about as long as so many iterations, and counts as many.
 constexpr std::int64_t KICK = 5;
 // So does one whose evaluations of whole routes take as many steps as so many iterations.
-constexpr std::int64_t STEPS = 4500;
+constexpr std::int64_t STEPS = 9000;
 // Where fewest routes come first: share of the time to look for plans with one less, and how hot.
 constexpr double DROPPING = 0.4, DROPPING_HEAT = 0.5;
 // The share of the time after which cost alone decides among plans that leave out as few.
