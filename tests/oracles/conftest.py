@@ -45,7 +45,8 @@ def optimum() -> Callable[[Problem], float]:
 def make_tiny_oracle() -> Iterator[Callable[[str], SolverOracle]]:
     """An oracle by name that takes its time by counting; skips where it is not installed.
 
-    VROOM works in a process of its own: of many thousand searches one did not end.
+    VROOM works in a process of its own: it holds the interpreter while it searches, so that nothing
+    else could end a search that does not end by itself.
     """
     vroom = PatientOracle(_MAKERS["vroom"]())
 

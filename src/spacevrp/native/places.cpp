@@ -159,9 +159,10 @@ Place Search::scan_whole(int number, Node node, double floor, double bound) {
             const double extra = plan.least_extra(r.type, busy);
             least += trips ? extra : std::max(extra - r.extra, 0.0);
         }
-        if (!plan.fits(r, p, node, longer))
+        const bool checked = trips && options_.check && !model_.limited_duration;
+        if ((!checked && !(least < bound)) || !plan.fits(r, p, node, longer))
             continue;
-        if (trips && options_.check && !model_.limited_duration)
+        if (checked)
             check_bound(r, p, node, longer, least);
         if (least < bound)
             candidates_.push_back({least, longer, p, 0});
