@@ -367,7 +367,8 @@ def compare(config: ModelConfig, problems: dict[str, Problem]) -> dict[str, obje
     likeliest = slow.trace.likeliest
     visited = torch.cat([slow.sequence[:, :, :2], slow_action.transpose(1, 2)], dim=2)
 
-    drawn = fused_rollout(environment, tables, starts, keys, FusedOptions(record=True), launch)
+    drawing = FusedOptions(record=True, all_drawn=True)
+    drawn = fused_rollout(environment, tables, starts, keys, drawing, launch)
     drawn_slowly = rollout(environment, tables, starts, keys=keys)
     coefficient = torch.randn(drawn.action.shape)  # a decision each
     coefficient *= torch.rand(drawn.action.shape) < 0.7  # some of which do not count

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,6 +25,11 @@ from spacevrp.model.decoder import DecoderTables
 MAX_NODES = 128
 # The kernel is compiled for each number of depots.
 MAX_DEPOTS = 8
+# Of CUDA's driver: the number of an attribute of kernels, the registers of a multiprocessor, and
+# what it takes of the shared memory of each block.
+_SHARE_OF_MEMORY = 9
+_REGISTERS = 65536
+_RESERVED = 1024
 
 
 def supports(environment: Environment) -> bool:
@@ -47,11 +55,14 @@ class FusedOptions:
     max_steps: int | None = None  # solutions that need more moves count as stuck
     missing_arcs: bool = True  # there may be some; generated instances have all arcs
     depot_temperature: float = 0.0  # above 0 depots are drawn by keys, and that is recorded
+    all_drawn: bool = False  # every trajectory has a key; the others take the likeliest moves
     deviations: Deviations | None = None  # plans that are followed first; of the ranks below
     ranks: int = 3  # those that there are
 
 
 USUAL, PLAIN = Launch(), FusedOptions()
+# A replay is quicker with larger tiles, a rollout is not.
+REPLAY = Launch(block=32)
 
 
 def fused_rollout(
@@ -110,7 +121,7 @@ def fused_rollout(
     moves = [action] * 5
     if tables.move_first is not None:
         moves = [*move_weights(tables), *pack_facts(batch, tables.zscore, depots, block_nodes)]
-    rollout_kernel[(size, triton.cdiv(trajectories, launch.block))](
+    kernel = rollout_kernel[(size, triton.cdiv(trajectories, launch.block))](
         tables.embedding.to(match_type(launch.dtype)).contiguous(),
         tables.keyed.to(launch.dtype).contiguous(),
         tables.query_first.float().contiguous(),
@@ -140,12 +151,34 @@ def fused_rollout(
         RANKS=0 if planned is None else options.ranks,
         SIGNALS=tables.num_signals, MOVES=tables.move_first is not None,
         TOLERANCE=TOLERANCE, CLIPPING=tables.clipping, SCALE=1.0 / math.sqrt(width),
-        SAMPLE=keys is not None, RECORD=options.record,
+        SAMPLE=keys is not None, GREEDY=not options.all_drawn, RECORD=options.record,
         SAME_DURATION=same_duration, MISSING_ARCS=options.missing_arcs,
         FAST=batch.distance.is_cuda, num_warps=launch.num_warps,
     )  # fmt: skip
+    if batch.distance.is_cuda and torch.version.cuda:
+        _leave_cache(kernel)
     record_of_moves = (action, steps, cost, signals, allowed, likeliest, depot, depots)
     return Trace(starts, origin, *record_of_moves, choices)
+
+
+def _leave_cache(kernel: Any) -> None:
+    """Let multiprocessors cache with what a compiled kernel does not need as shared memory.
+
+    Triton asks for as much shared memory as there is. That leaves too little of the same memory to
+    cache the tables of an instance, and a rollout takes a seventh longer.
+    """
+    threads = 32 * kernel.metadata.num_warps
+    blocks = max(1, _REGISTERS // max(1, kernel.n_regs * threads))
+    _ask_for_shared(kernel.function, blocks * (kernel.metadata.shared + _RESERVED))
+
+
+@functools.cache
+def _ask_for_shared(function: int, size: int) -> None:
+    """Prefer that much shared memory; a hint, which the driver may take or leave."""
+    whole = torch.cuda.get_device_properties().shared_memory_per_multiprocessor
+    percent = min(100, math.ceil(100 * size / whole) + 1)
+    driver = ctypes.CDLL("libcuda.so.1")
+    driver.cuFuncSetAttribute(ctypes.c_void_p(function), _SHARE_OF_MEMORY, percent)
 
 
 def move_weights(tables: DecoderTables) -> tuple[Tensor, ...]:

@@ -24,6 +24,11 @@ from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
 
 
 @triton.jit
+def _right(left, right):
+    return right
+
+
+@triton.jit
 def rollout_kernel(
     # The decoder's tables, the instance, and where the trajectories begin.
     embedding_ptr, keyed_ptr, first_ptr, last_ptr, state_ptr, zscore_ptr,
@@ -43,8 +48,8 @@ def rollout_kernel(
     DEPOTS: tl.constexpr, BLOCK_K: tl.constexpr, DEPOT_TEMPERATURE: tl.constexpr,
     RANKS: tl.constexpr, SIGNALS: tl.constexpr, MOVES: tl.constexpr,
     TOLERANCE: tl.constexpr, CLIPPING: tl.constexpr, SCALE: tl.constexpr,
-    SAMPLE: tl.constexpr, RECORD: tl.constexpr, SAME_DURATION: tl.constexpr,
-    MISSING_ARCS: tl.constexpr, FAST: tl.constexpr,
+    SAMPLE: tl.constexpr, GREEDY: tl.constexpr, RECORD: tl.constexpr,
+    SAME_DURATION: tl.constexpr, MISSING_ARCS: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
     """Decode a tile of trajectories of one instance, from their starts to their ends."""
     b = tl.program_id(0).to(tl.int64)
@@ -366,6 +371,11 @@ def rollout_kernel(
         # Half precision ends at 65504.
         context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)
         match = tl.dot(context, embedding)  # (P, N)
+        if FAST:
+            # Changes no value. The compiler spreads the layout of a product over all that follows,
+            # and a scan ends that: a row stays in one warp, whose sums and maxima wait for no
+            # other. With a third fewer instructions and barriers.
+            match = tl.associative_scan(match, 1, _right)
         legal = weight > 0
         match = match * SCALE - match_weight * zrow
         if MOVES:
@@ -386,7 +396,8 @@ def rollout_kernel(
         number = zero_i + t
         if DEPOTS > 1:
             number = steps
-        likeliest_node = tl.argmax(score, axis=1)
+        if DEPOTS > 1 or GREEDY:
+            likeliest_node = tl.argmax(score, axis=1)
         # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
         if SAMPLE or RECORD:
             chance = exponential(score, FAST)
@@ -401,7 +412,8 @@ def rollout_kernel(
             # The last legal node whose share begins below the level, whatever the rounding.
             before = legal & (total - chance < level[:, None])
             pick = tl.max(tl.where(before, cols[None, :], 0), axis=1)
-            pick = tl.where(keys < 0, likeliest_node, pick)
+            if GREEDY:
+                pick = tl.where(keys < 0, likeliest_node, pick)
         else:
             pick = likeliest_node
         if RANKS > 0:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.depot_choices import DepotChoices
-from spacevrp.decode.fused import USUAL, Launch, match_type, move_weights
+from spacevrp.decode.fused import REPLAY, Launch, match_type, move_weights
 from spacevrp.decode.packing import pack_facts
 from spacevrp.decode.replay import of_decisions
 from spacevrp.decode.trace import Trace
@@ -71,7 +71,7 @@ def fused_replay_gradients(
     tables: DecoderTables,
     trace: Trace,
     coefficient: Tensor,
-    launch: Launch = USUAL,
+    launch: Launch = REPLAY,
 ) -> dict[str, Tensor]:
     """Gradients with respect to the tables, for at most 128 nodes."""
     each = of_decisions(coefficient, trace)

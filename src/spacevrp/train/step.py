@@ -138,7 +138,9 @@ class TrainStep:
         keys = random_keys(starts.shape, starts.device)
         if self.uses_kernels(environment):
             drawing = self.config.depot_temperature
-            options = FusedOptions(True, limit, missing_arcs=False, depot_temperature=drawing)
+            options = FusedOptions(
+                True, limit, missing_arcs=False, depot_temperature=drawing, all_drawn=True
+            )
             return fused_rollout(environment, tables, starts, keys, options)
         detached = tables.map(torch.Tensor.detach)
         trace = rollout(
