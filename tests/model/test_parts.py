@@ -15,6 +15,7 @@ from spacevrp.env import Environment
 from spacevrp.generators import generate
 from spacevrp.model import HEAD_STRENGTH, ModelConfig, SpaceModel, random_seeds
 from spacevrp.model.adapters import GeneratedProjection, WeightDecomposedProjection
+from spacevrp.model.attention import gated_ratio
 from spacevrp.model.bias import BiasNetworks
 from spacevrp.model.decoder import logits
 from spacevrp.model.moves import move_facts
@@ -125,6 +126,14 @@ def test_weights_that_learn_of_them_later_begin_as_they_were() -> None:
     # The facts are learned from at once.
     found[1].exp().max().backward()
     assert float(after.moves.query.grad.abs().max()) > 0  # type: ignore[union-attr]
+
+
+def test_no_gradient_of_a_ratio_overflows() -> None:
+    """Ten contexts of one node whose exponential is all but 0 in float32."""
+    keyed = torch.tensor([[4e-38, 2e-38]], requires_grad=True)
+    gated_ratio(torch.zeros(10, 1), torch.ones(10, 1) @ keyed).sum().backward()
+    assert keyed.grad is not None
+    assert torch.isfinite(keyed.grad).all()
 
 
 def test_the_first_head_is_the_base_policy_and_the_others_differ() -> None:

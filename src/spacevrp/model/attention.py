@@ -11,6 +11,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+# Sums of exponentials below this count as this, in the kernels and the compiled network, too: the
+# gradient of a ratio is its inverse, and must not overflow.
+LEAST_SUM = 1e-30
+
 
 def keyed_values(key: Tensor, value: Tensor, is_node: Tensor) -> Tensor:
     """[exp(K) * V | exp(K)], (B, N, 2d), the largest exponent of each column being 0."""
@@ -23,8 +27,7 @@ def keyed_values(key: Tensor, value: Tensor, is_node: Tensor) -> Tensor:
 def gated_ratio(query: Tensor, sums: Tensor) -> Tensor:
     """sigmoid(Q) times the ratio of the two halves of ``sums`` (..., 2d)."""
     numerator, denominator = sums.chunk(2, dim=-1)
-    tiny = torch.finfo(denominator.dtype).tiny
-    return query.sigmoid() * (numerator / denominator.clamp(min=tiny))
+    return query.sigmoid() * (numerator / denominator.clamp(min=LEAST_SUM))
 
 
 def distance_attention(

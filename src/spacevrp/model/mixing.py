@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, library
 
-from spacevrp.model.attention import distance_attention, keyed_values
+from spacevrp.model.attention import LEAST_SUM, distance_attention, keyed_values
 
 MAX_NODES = 128
 # What the operands of a tensor core may be here; the twin serves all other types.
@@ -17,8 +17,6 @@ _KERNEL_TYPES = (torch.bfloat16,)
 _KERNEL_WIDTHS = (64, 128)
 _CHANNELS = 64  # of a program
 _NUM_WARPS = 8
-# Sums of exponentials below this count as this: the ratio then stays finite.
-_TINY = 1e-30
 
 
 def mix(qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor, dtype: torch.dtype) -> Tensor:
@@ -103,7 +101,7 @@ def _options(qkv: Tensor) -> dict[str, object]:
         "WIDTH": width,
         "BLOCK_N": max(16, triton.next_power_of_2(qkv.shape[1])),
         "BLOCK_D": min(_CHANNELS, width),
-        "TINY": _TINY,
+        "TINY": LEAST_SUM,
         "FAST": qkv.is_cuda,
         "num_warps": _NUM_WARPS,
     }

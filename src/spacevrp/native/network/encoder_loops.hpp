@@ -60,7 +60,8 @@ constexpr std::int64_t few = 32;
 constexpr std::int64_t channels = 64;
 
 constexpr float infinite = std::numeric_limits<float>::infinity();
-constexpr float least_normal = std::numeric_limits<float>::min();
+// Sums of exponentials below this count as this, as where gradients are taken.
+constexpr float least_sum = 1e-30F;
 
 inline void fill(float *values, float value) {
     for (std::int64_t i = 0; i < channels; ++i)
@@ -114,7 +115,7 @@ void gated_ratio(Input query, Input sums, Output out) {
         float *SPACEVRP_RESTRICT to = out[row];
         for (std::int64_t i = 0; i < width; ++i) {
             const float sum = bottom[i];
-            const float divisor = chosen(below(sum, least_normal), least_normal, sum);
+            const float divisor = chosen(below(sum, least_sum), least_sum, sum);
             to[i] = (top[i] / divisor) / gate(q[i]);
         }
     }
@@ -146,7 +147,7 @@ void relation(Input query, Input key, Input value, const std::int64_t *partner, 
             for (std::int64_t i = 0; i < width; ++i) {
                 const float top = low * total[i] + share * other[i];
                 const float sum = low * total[width + i] + share * other[width + i];
-                const float divisor = chosen(below(sum, least_normal), least_normal, sum);
+                const float divisor = chosen(below(sum, least_sum), least_sum, sum);
                 to[i] = (top / divisor) / gate(q[i]);
             }
         }

@@ -168,7 +168,7 @@ void make_context(const Instance &task, const Tables &tables, const State &state
     const Told told = tell(task, state, asked);
     const float *first = task.query_first + cells(asked.base, task.width);
     const float *last = task.query_last + cells(asked.here, task.width);
-    const Floats one = fill(1.0f), tiny = fill(std::numeric_limits<float>::min());
+    const Floats one = fill(1.0f), least_sum = fill(1e-30f); // as in the encoder
     // Most problems have few of the signals.
     const float *weight[MAX_SIGNALS];
     float signal[MAX_SIGNALS];
@@ -184,7 +184,7 @@ void make_context(const Instance &task, const Tables &tables, const State &state
         for (int s = 0; s < count; ++s)
             query = madd(fill(signal[s]), load_some(weight[s] + j, rest), query);
         const Floats gate = one + exponential(fill(0.0f) - query);
-        const Floats bottom = larger(load(sums + tables.columns + j), tiny);
+        const Floats bottom = larger(load(sums + tables.columns + j), least_sum);
         store(context + j, load(sums + j) / bottom / gate);
     }
 }
