@@ -47,6 +47,10 @@ needs_search = pytest.mark.skipif(not native.available(), reason="needs the comp
         ("TSP", 200, 1.0, True),  # one tour
         ("ATSP", 200, math.inf, True),
         ("OP", 200, 1.0, False),
+        ("ACVRP", 100, 1.0, False),
+        ("ACVRP", 100, 3.0, True),  # so long that no start is better than another
+        ("ACVRP", 200, 3.0, False),
+        ("ACVRP", 100, math.inf, False),
     ],
 )
 def test_who_does_without_the_network(variant: str, size: int, seconds: float, small: bool) -> None:

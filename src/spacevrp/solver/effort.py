@@ -21,8 +21,9 @@ MOST_ITERATIONS = 20_000_000
 # Customers from which on and up to which the network's plans are worth their time as a start for
 # the search: further where the two ways of an arc differ, as plans by savings are far behind there.
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK, MOST_ASYMMETRIC = 51, 400, 1_000
-# With pairs and less time than this, it takes more customers (records/2026-11-18-network-or-not).
-SHORT_WITH_PAIRS, LEAST_WITH_PAIRS = 0.5, 121
+# With pairs and less time than this, it takes more customers. From so many seconds a customer on
+# they are no better a start where the two ways of an arc differ (records/2026-11-19-network-or-not).
+SHORT_WITH_PAIRS, LEAST_WITH_PAIRS, LONG_IF_ASYMMETRIC = 0.5, 121, 0.02
 # A search of so many iterations a customer, or of about as many seconds, begins with several plans.
 LONG_PER_CUSTOMER, LONG_SECONDS_A_CUSTOMER = 700, 3e-3
 # A problem with no other features is one tour, whose order the search improves best alone
@@ -59,15 +60,19 @@ def is_long(problem: Problem, iterations: int | None, seconds: float) -> bool:
 
 
 def needs_no_network(problem: Problem, seconds: float = math.inf) -> bool:
-    """So small, or one tour, that the search does better alone in a time.
+    """Whether the search does better alone in a time: small problems, tours, and some others.
 
     Not where visits reveal prizes.
     """
-    if _OF_A_TOUR.issuperset(problem.features.active):
+    features, customers = problem.features, len(problem.customers)
+    if _OF_A_TOUR.issuperset(features.active):
         return True
-    is_short = problem.features.pickup_delivery and seconds < SHORT_WITH_PAIRS
-    least = LEAST_WITH_PAIRS if is_short else LEAST_FOR_NETWORK
-    return len(problem.customers) < least and not problem.has_unknown_prizes
+    if problem.has_unknown_prizes:
+        return False
+    if features.asymmetric and LONG_IF_ASYMMETRIC * customers <= seconds < math.inf:
+        return True
+    is_short = features.pickup_delivery and seconds < SHORT_WITH_PAIRS
+    return customers < (LEAST_WITH_PAIRS if is_short else LEAST_FOR_NETWORK)
 
 
 def pays_network(problem: Problem) -> bool:

@@ -65,8 +65,9 @@ class SolveParams:
         None for 0.25, or what the protocol has.
     network
         Whether the network constructs plans. None for yes, but up to 50 customers, beyond 400
-        (1,000 where distances are asymmetric) and for a tour whose order is free only where the
-        search does not follow or something is said of the network's plans.
+        (1,000 where distances are asymmetric), for a tour whose order is free, and in some times
+        (see ``docs/how-to/anytime.md``) only where the search does not follow or something is said
+        of the network's plans.
     search
         Whether the compiled search improves the plans. None for what the protocol has.
     iterations

@@ -352,7 +352,8 @@ class Call:
 
     def small(self, numbers: Iterable[int]) -> set[int]:
         """Those of some problems that the search plans better alone, in the time that there is."""
-        return {n for n in numbers if needs_no_network(self.problems[n], self.deadline.seconds)}
+        share = self.deadline.seconds / max(len(self.problems), 1)
+        return {n for n in numbers if needs_no_network(self.problems[n], share)}
 
     def search(self, numbers: Sequence[int], explain: bool | None) -> None:
         """Search until the deadline, less the time for the reasons where they are wanted.
