@@ -21,8 +21,9 @@ MOST_ITERATIONS = 20_000_000
 # Customers from which on and up to which the network's plans are worth their time as a start for
 # the search: further where the two ways of an arc differ, as plans by savings are far behind there.
 LEAST_FOR_NETWORK, MOST_FOR_NETWORK, MOST_ASYMMETRIC = 51, 400, 1_000
-# With pairs and less time than this, it takes more customers. From so many seconds a customer on
-# they are no better a start where the two ways of an arc differ (records/2026-11-19-network-or-not).
+# With pairs and less time than this, it takes more customers. From so many seconds a customer on,
+# the network's start is no better where the two ways of an arc differ
+# (records/2026-11-19-network-or-not).
 SHORT_WITH_PAIRS, LEAST_WITH_PAIRS, LONG_IF_ASYMMETRIC = 0.5, 121, 0.02
 # A search of so many iterations a customer, or of about as many seconds, begins with several plans.
 LONG_PER_CUSTOMER, LONG_SECONDS_A_CUSTOMER = 700, 3e-3
