@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "src" / "spacevrp" / "bench"
 # The records of the three protocols. With new weights these lines change.
-PAPER = ROOT / "records" / "2026-11-18-space-100-v11"
+PAPER = ROOT / "records" / "2026-11-19-space-100-v12"
 # The product's weights, trained on all variants: the network alone.
 PRODUCT = ROOT / "records" / "2026-11-17-space-110-v2"
 # The same with the beam search that the protocol has now.

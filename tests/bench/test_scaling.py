@@ -133,5 +133,5 @@ def test_the_weights_that_are_told_are_measured(tmp_path, monkeypatch) -> None:
     command = ["bench", "scaling", "--sizes", "8", "--device", "cpu", "--protocol", "paper"]
     main([*command, "--quiet", "-o", str(tmp_path)])
     record = json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8"))
-    assert [one.weights for one in probed] == [record["weights"]["given"]] == ["space-100-v11"]
+    assert [one.weights for one in probed] == [record["weights"]["given"]] == ["space-100-v12"]
     assert record["engine"] == "torch"

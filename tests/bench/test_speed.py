@@ -133,7 +133,7 @@ def test_steps_of_a_recipe_and_its_weights(
     """What is timed is the run that a file describes, on from weights; rows are kept at once."""
     file, record = tmp_path / "run.toml", tmp_path / "record.json"
     file.write_text('variants = ["CVRP", "OP"]\nsize = 5\nsure = 0.98\nmax_moves = 9\n')
-    words = ["bench", "train-step", "--config", str(file), "--weights", "space-100-v11"]
+    words = ["bench", "train-step", "--config", str(file), "--weights", "space-100-v12"]
     words += ["--batch", "4", "--repeats", "1", "--device", "cpu", "-o", str(record)]
 
     def interrupted(*_: Any) -> Any:
@@ -145,10 +145,10 @@ def test_steps_of_a_recipe_and_its_weights(
     found = json.loads(record.read_text())
     config = found["config"]
     assert (config["sure"], config["max_moves"], config["size"]) == (0.98, 9, 5)
-    assert found["weights"] == "space-100-v11"
+    assert found["weights"] == "space-100-v12"
     assert config["model"]["signals"] == 4  # of the weights
     assert [row["batch"] for row in found["rows"]] == [4]
-    assert "space-100-v11" in capsys.readouterr().out
+    assert "space-100-v12" in capsys.readouterr().out
 
 
 def test_requests_can_be_served() -> None:

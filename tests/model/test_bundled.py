@@ -28,7 +28,7 @@ PROJECTIONS = ("query_first", "query_last", "key", "value", "state")
 
 @pytest.fixture(scope="module")
 def model():
-    return load_weights("space-100-v11")[0].double()
+    return load_weights("space-100-v12")[0].double()
 
 
 class ByHand:

@@ -80,7 +80,8 @@ def measure_agreement(
 
 
 def _error(received: Tensor, expected: Tensor) -> float:
-    """Relative, in the Euclidean norm."""
+    """Relative, in the Euclidean norm: of numbers whose squares may be beyond float32."""
+    received, expected = received.double(), expected.double()
     return float((received - expected).norm() / expected.norm().clamp(min=1e-12))
 
 
