@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -173,6 +174,21 @@ def test_plans_are_left_alike(results: dict[str, Any], network: str) -> None:
 def test_the_encoders_kernel_equals_its_twin(results: dict[str, Any]) -> None:
     assert set(results["mixing"]) == {"output", "projections", "weights"}
     assert all(error < 1e-5 for error in results["mixing"].values())
+
+
+@pytest.mark.parametrize(
+    ("registers", "shared", "blocks"),
+    [(255, 98_320, 1), (128, 98_320, 2), (32, 0, 8)],  # 65,536 registers, 8 warps a block
+)
+def test_as_many_blocks_as_there_are_registers_get_shared_memory(
+    monkeypatch: pytest.MonkeyPatch, registers: int, shared: int, blocks: int
+) -> None:
+    fused = pytest.importorskip("spacevrp.decode.fused")
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(fused, "_ask_for_shared", lambda *given: asked.append(given))
+    metadata = SimpleNamespace(num_warps=8, shared=shared)
+    fused._leave_cache(SimpleNamespace(metadata=metadata, n_regs=registers, function=7))
+    assert asked == [(7, blocks * (shared + 1024))]
 
 
 @pytest.mark.gpu

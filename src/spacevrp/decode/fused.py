@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +57,7 @@ class FusedOptions:
     max_steps: int | None = None  # solutions that need more moves count as stuck
     missing_arcs: bool = True  # there may be some; generated instances have all arcs
     depot_temperature: float = 0.0  # above 0 depots are drawn by keys, and that is recorded
-    all_drawn: bool = False  # every trajectory has a key; the others take the likeliest moves
+    all_drawn: bool = False  # every trajectory has a key: none takes the likeliest moves
     deviations: Deviations | None = None  # plans that are followed first; of the ranks below
     ranks: int = 3  # those that there are
 
@@ -177,8 +179,9 @@ def _ask_for_shared(function: int, size: int) -> None:
     """Prefer that much shared memory; a hint, which the driver may take or leave."""
     whole = torch.cuda.get_device_properties().shared_memory_per_multiprocessor
     percent = min(100, math.ceil(100 * size / whole) + 1)
-    driver = ctypes.CDLL("libcuda.so.1")
-    driver.cuFuncSetAttribute(ctypes.c_void_p(function), _SHARE_OF_MEMORY, percent)
+    with suppress(OSError):  # a driver of another name is left as it is
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        driver.cuFuncSetAttribute(ctypes.c_void_p(function), _SHARE_OF_MEMORY, percent)
 
 
 def move_weights(tables: DecoderTables) -> tuple[Tensor, ...]:

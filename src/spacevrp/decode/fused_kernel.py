@@ -374,7 +374,7 @@ def rollout_kernel(
         if FAST:
             # Changes no value. The compiler spreads the layout of a product over all that follows,
             # and a scan ends that: a row stays in one warp, whose sums and maxima wait for no
-            # other. With a third fewer instructions and barriers.
+            # other. Half of the barriers go.
             match = tl.associative_scan(match, 1, _right)
         legal = weight > 0
         match = match * SCALE - match_weight * zrow
