@@ -116,10 +116,11 @@ def test_large_and_small_instances_are_begun_without_the_network(solver, asked, 
     assert [plan is None for call in asked for plan in call["plans"]] == [False, True]
     (note,) = attempt.notes
     assert note.startswith("'town': 12 customers, begun without the network, which does not pay")
-    # Asymmetric problems have a limit of their own.
+    # The same where distances are asymmetric.
     asked.clear()
-    assert solver.run(generate("ACVRP", 12, 1)).notes == ()
-    assert [plan is None for call in asked for plan in call["plans"]] == [False]
+    (note,) = solver.run(generate("ACVRP", 12, 1)).notes
+    assert "12 customers, begun without the network, which does not pay beyond 11" in note
+    assert [plan is None for call in asked for plan in call["plans"]] == [True]
     # What is said of the network's plans asks for them.
     for more in ({"augment": 1}, {"starts": 1}, {"network": True}, {"improve": False}):
         asked.clear()

@@ -19,8 +19,8 @@ _GROWTH_BELOW, _GROWTH, _TIMES_AT_MOST = 0.8, 0.6, 2.0
 # More than these take minutes: a call that wants them says how much time it has.
 MOST_ITERATIONS = 20_000_000
 # Customers from which on and up to which the network's plans are worth their time as a start for
-# the search: further where the two ways of an arc differ, as plans by savings are far behind there.
-LEAST_FOR_NETWORK, MOST_FOR_NETWORK, MOST_ASYMMETRIC = 51, 400, 1_000
+# the search.
+LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 51, 400
 # With pairs and less time than this, it takes more customers. From so many seconds a customer on,
 # the network's start is no better where the two ways of an arc differ
 # (records/2026-11-19-network-or-not).
@@ -78,11 +78,7 @@ def needs_no_network(problem: Problem, seconds: float = math.inf) -> bool:
 
 def pays_network(problem: Problem) -> bool:
     """Whether a problem is not so large that the network takes more time than its plans save."""
-    return len(problem.customers) <= _most_for_network(problem)
-
-
-def _most_for_network(problem: Problem) -> int:
-    return MOST_ASYMMETRIC if problem.features.asymmetric else MOST_FOR_NETWORK
+    return len(problem.customers) <= MOST_FOR_NETWORK
 
 
 def unlearned_by_network(problem: Problem, term: str) -> str:
@@ -94,7 +90,7 @@ def without_network(problem: Problem) -> str:
     """That the plans of a problem are begun without the network, in a line."""
     return (
         f"{_label(problem)}: {len(problem.customers)} customers, {BY_DESIGN}, which does not pay "
-        f"beyond {_most_for_network(problem)} (network=true asks for it)"
+        f"beyond {MOST_FOR_NETWORK} (network=true asks for it)"
     )
 
 

@@ -64,10 +64,9 @@ class SolveParams:
         Strength of the policy heads; 0 for the base policy in every augmentation, as in the paper.
         None for 0.25, or what the protocol has.
     network
-        Whether the network constructs plans. None for yes, but up to 50 customers, beyond 400
-        (1,000 where distances are asymmetric), for a tour whose order is free, and in some times
-        (see ``docs/how-to/anytime.md``) only where the search does not follow or something is said
-        of the network's plans.
+        Whether the network constructs plans. None for yes, but up to 50 customers, beyond 400,
+        for a tour whose order is free, and in some times (see ``docs/how-to/anytime.md``) only
+        where the search does not follow or something is said of the network's plans.
     search
         Whether the compiled search improves the plans. None for what the protocol has.
     iterations
