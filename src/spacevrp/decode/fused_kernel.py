@@ -20,12 +20,7 @@ from spacevrp.decode.depot_kernel import draw_depot, drawn, log_odds, store_sign
 from spacevrp.decode.deviation_kernel import other_move
 from spacevrp.decode.fused_layout import BIG
 from spacevrp.decode.move_kernel import F_HOME, F_INSTANCE, FACTS, counted_facts
-from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
-
-
-@triton.jit
-def _right(left, right):
-    return right
+from spacevrp.model.kernel_arithmetic import LEAST_SUM, by_rows, exponential, inverse, tanh
 
 
 @triton.jit
@@ -366,16 +361,12 @@ def rollout_kernel(
             query += signals[number][:, None] * tl.load(state + number * WIDTH)[None, :]
         # The gate and the ratio in one division: n / d / (1 + exp(-q)).
         gate = 1.0 + exponential(tl.minimum(-query, 20.0), FAST)
-        bottom = tl.maximum(denominator, 1e-30) * gate
+        bottom = tl.maximum(denominator, LEAST_SUM) * gate
         context = numerator * inverse(bottom, FAST)
         # Half precision ends at 65504.
         context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)
         match = tl.dot(context, embedding)  # (P, N)
-        if FAST:
-            # Changes no value. The compiler spreads the layout of a product over all that follows,
-            # and a scan ends that: a row stays in one warp, whose sums and maxima wait for no
-            # other. Half of the barriers go.
-            match = tl.associative_scan(match, 1, _right)
+        match = by_rows(match, FAST)
         legal = weight > 0
         match = match * SCALE - match_weight * zrow
         if MOVES:

@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 
 from spacevrp.decode.move_kernel import F_HOME, F_INSTANCE, FACTS, counted_facts
-from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
+from spacevrp.model.kernel_arithmetic import LEAST_SUM, exponential, inverse, tanh
 
 BIG = tl.constexpr(1e30)
 
@@ -104,7 +104,7 @@ def replay_kernel(
         tl.store(weight_out, weight, mask=inside)
         numerator = tl.dot(weight, value_sum)
         denominator = tl.dot(weight, key_sum)
-        scale = inverse(tl.maximum(denominator, 1e-30), FAST)
+        scale = inverse(tl.maximum(denominator, LEAST_SUM), FAST)
         ratio = numerator * scale
         firsts = first_ptr + b * nodes * WIDTH + first[:, None] * WIDTH + dims[None, :]
         lasts = last_ptr + b * nodes * WIDTH + current[:, None] * WIDTH + dims[None, :]

@@ -339,7 +339,7 @@ class Call:
             return [n for n in range(len(self.problems)) if n not in set(self.searched)]
         self.construct.notes += [
             unlearned_by_network(self.problems[number], self.unlearned[number])
-            for number in sorted(self.unlearned.keys() - self.small(self.unlearned))
+            for number in sorted(self.unlearned.keys() - self.better_alone(self.unlearned))
         ]
         known = [number for number in range(len(self.problems)) if number not in self.unlearned]
         if self.params.asks_for_network:
@@ -347,10 +347,10 @@ class Call:
         searched = [number for number in self.searched if number not in self.unlearned]
         large = [n for n in searched if not pays_network(self.problems[n])]
         self.construct.notes += [without_network(self.problems[number]) for number in large]
-        without = {*large, *self.small(searched)}
+        without = {*large, *self.better_alone(searched)}
         return [number for number in known if number not in without]
 
-    def small(self, numbers: Iterable[int]) -> set[int]:
+    def better_alone(self, numbers: Iterable[int]) -> set[int]:
         """Those of some problems that the search plans better alone, in the time that there is."""
         share = self.deadline.seconds / max(len(self.problems), 1)
         return {n for n in numbers if needs_no_network(self.problems[n], share)}
@@ -366,10 +366,10 @@ class Call:
             self.improve.run(numbers, self.pool.working)
 
     def stuck(self, planned: Sequence[int]) -> list[int]:
-        """Small problems that the search cannot begin with, so that the network has to."""
+        """Problems without the network that the search cannot begin with, so that it has to."""
         if self.params.network is False or self.construct.is_late:
             return []
-        without = self.small(self.searched).difference(planned)
+        without = self.better_alone(self.searched).difference(planned)
         return [
             number
             for number in sorted(without.difference(self.unlearned))
