@@ -120,9 +120,10 @@ def fused_rollout(
     followed = [action] * 3
     if planned is not None:
         followed = [part.to(torch.int32).contiguous() for part in planned]
-    moves = [action] * 5
+    moves = [action] * 4
     if tables.move_first is not None:
-        moves = [*move_weights(tables), *pack_facts(batch, tables.zscore, depots, block_nodes)]
+        facts, _ = pack_facts(batch, tables.zscore, depots, block_nodes)
+        moves = [*move_weights(tables), facts]
     kernel = rollout_kernel[(size, triton.cdiv(trajectories, launch.block))](
         tables.embedding.to(match_type(launch.dtype)).contiguous(),
         tables.keyed.to(launch.dtype).contiguous(),

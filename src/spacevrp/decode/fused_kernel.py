@@ -19,7 +19,9 @@ from spacevrp.decode import fused_layout as row
 from spacevrp.decode.depot_kernel import draw_depot, drawn, log_odds, store_signals
 from spacevrp.decode.deviation_kernel import other_move
 from spacevrp.decode.fused_layout import BIG
-from spacevrp.decode.move_kernel import F_HOME, F_INSTANCE, FACTS, counted_facts
+from spacevrp.decode.move_kernel import (
+    AWAY, F_HOME, FACTS, LENGTH, NEVER, ROOM, SLACK, WAITING, share, weight_of,
+)  # fmt: skip
 from spacevrp.model.kernel_arithmetic import LEAST_SUM, by_rows, exponential, inverse, tanh
 
 
@@ -31,7 +33,7 @@ def rollout_kernel(
     start_ptr, origin_ptr, legal_ptr, keys_ptr,
     # Plans that are followed first, and facts of moves.
     plan_ptr, turn_ptr, rank_ptr,
-    move_first_ptr, move_last_ptr, move_state_ptr, fact_node_ptr, fact_own_ptr,
+    move_first_ptr, move_last_ptr, move_state_ptr, fact_node_ptr,
     # What is written: moves, choices of depots, and what they come to.
     action_ptr, signal_ptr, allowed_ptr, likeliest_ptr, depot_ptr,
     choice_step_ptr, choice_depot_ptr, choice_odds_ptr, choice_customer_ptr, choice_signal_ptr,
@@ -99,6 +101,8 @@ def rollout_kernel(
     node = node_ptr + b * NODE_COUNT * BLOCK_N
     home = home_ptr + b * DEPOTS * BLOCK_N
     home_ride = home_ride_ptr + b * DEPOTS * BLOCK_N
+    # Of the rows of facts only the last are read here: normalised ways to each depot.
+    far = fact_node_ptr + (b * (F_HOME + 2 * DEPOTS) + F_HOME + DEPOTS) * BLOCK_N
     # What belongs to a node is read where it is needed: held across the loop, it would take the
     # registers that the products need.
     customer = tl.load(node + row.CUSTOMER * BLOCK_N + cols)
@@ -242,11 +246,11 @@ def rollout_kernel(
         )
         depot_move = has_depot & (goes_home | (at_depot & finishing))
         vehicle = (at_depot == 0) | (routes < max_routes)
-        share = (capacity - used) / tl.where(limited, capacity, 1.0)
+        spare = (capacity - used) / tl.where(limited, capacity, 1.0)
         wanted = tl.maximum(min_prize - collected, 0.0) / tl.maximum(min_prize, 1e-6)
         signal = tl.where(prize_collecting, wanted, zero)
         signal = tl.where(orienteering, (max_length - length) / max_length, signal)
-        signal = tl.where(limited, share, signal)
+        signal = tl.where(limited, spare, signal)
         here, base, ready_at = current, origin, clock
         if DEPOTS > 1:
             # Rounds and moves differ: each vehicle counts its own.
@@ -285,6 +289,14 @@ def rollout_kernel(
         # By how much a move breaks a rule, at most; it is legal where this is not above 0.
         # Sums and maxima of numbers are cheaper than logic on truth values.
         excess = closed + tl.where(vehicle, 0.0, BIG)[:, None]
+        if MOVES:
+            # Facts of moves are what rules leave room for: they are counted where rules are read.
+            weights = (
+                move_first_ptr + (b * nodes + base) * FACTS,
+                move_last_ptr + (b * nodes + here) * FACTS,
+                move_state_ptr + b * SIGNALS * FACTS,
+            )
+            counted = weight_of(weights, signals, AWAY)[:, None] * tl.load(far + homes)
         # Rules that an instance does not need are skipped as a whole.
         if limited:
             goods = tl.load(node + row.DEMAND * BLOCK_N + cols)[None, :]
@@ -297,7 +309,11 @@ def rollout_kernel(
                 mixed_n = tl.where(goods > 0, above_n, tl.maximum(used[:, None], gathered_n))
                 peak = tl.where(is_separate, mixed_n, above_n)
                 peak = tl.where(is_paired, used[:, None] - goods, peak)
-                peak = tl.where(is_paper & (above_n < -load_slack), BIG, peak)
+            if MOVES:
+                room = share(1.0 - peak * (1.0 / capacity))
+                counted += weight_of(weights, signals, ROOM)[:, None] * room
+            if is_paper:
+                peak = tl.where(above_n < -load_slack, BIG, peak)
             excess = tl.maximum(excess, peak - (capacity + load_slack))
             if backhaul_last:
                 barred = tl.where(backhauled > 0, BIG, 0.0)
@@ -314,11 +330,21 @@ def rollout_kernel(
             back = begin + service[None, :] + tl.load(home_ride + homes)
             excess = tl.maximum(excess, arrival - (closing + TOLERANCE)[None, :])
             excess = tl.maximum(excess, back - home_by[:, None])
+            if MOVES:
+                # Later than any arrival where there is no end.
+                until = tl.minimum(closing, NEVER)[None, :]
+                waits = share((opening[None, :] - arrival) * per_horizon)
+                slack = share((until - arrival) * per_horizon)
+                counted += weight_of(weights, signals, WAITING)[:, None] * waits
+                counted += weight_of(weights, signals, SLACK)[:, None] * slack
         if bounded > 0:
             drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
             way_home = tl.where(free_return, 0.0, tl.load(home + homes))
             whole = length[:, None] + drow + way_home
             excess = tl.maximum(excess, whole - (max_length + TOLERANCE))
+            if MOVES:
+                after = share((max_length - whole) * (1.0 / max_length))
+                counted += weight_of(weights, signals, LENGTH)[:, None] * after
         if MISSING_ARCS:
             drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
             rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
@@ -338,6 +364,9 @@ def rollout_kernel(
         # ------------------------------------------------------------------- logits
         zrow = tl.load(zscore_ptr + rows, mask=real[None, :], other=0.0)
         bias = tl.where(moves, -read_weight * zrow, -BIG)
+        told = -match_weight * zrow
+        if MOVES:
+            told += counted
         highest = tl.max(bias, axis=1)
         # A vehicle that has finished, or has no legal move, stays.
         idle = (done == 1) | (highest <= -BIG)
@@ -368,18 +397,7 @@ def rollout_kernel(
         match = tl.dot(context, embedding)  # (P, N)
         match = by_rows(match, FAST)
         legal = weight > 0
-        match = match * SCALE - match_weight * zrow
-        if MOVES:
-            # Rows of facts: those of nodes, then ways to each depot, then the same normalised.
-            fact = fact_node_ptr + b * (F_HOME + 2 * DEPOTS) * BLOCK_N
-            ways = homes + F_HOME * BLOCK_N
-            match += counted_facts(
-                move_first_ptr + (b * nodes + base) * FACTS,
-                move_last_ptr + (b * nodes + here) * FACTS,
-                move_state_ptr + b * SIGNALS * FACTS, signals, fact, fact_own_ptr + b * F_INSTANCE,
-                fact + ways, fact + ways + DEPOTS * BLOCK_N, distance_ptr + rows,
-                duration_ptr + rows, real, BLOCK_P, BLOCK_N,
-            )  # fmt: skip
+        match = match * SCALE + told
         score = CLIPPING * tanh(match, FAST)
         score = tl.where(legal, score, -BIG)
 

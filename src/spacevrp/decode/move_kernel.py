@@ -6,9 +6,13 @@ import triton
 import triton.language as tl
 
 from spacevrp.decode.packing import FACT_OF_INSTANCE, FACT_OF_NODE
+from spacevrp.inference import moves
 from spacevrp.inference.config import MOVE_FACTS
 
 FACTS = tl.constexpr(MOVE_FACTS)
+# Which is which; see ``model/moves.py``.
+WAITING, SLACK, ROOM, LENGTH, AWAY = (tl.constexpr(fact) for fact in range(MOVE_FACTS))
+NEVER = tl.constexpr(moves.NEVER)
 F_OPENING = tl.constexpr(FACT_OF_NODE.index("opening"))
 F_CLOSING = tl.constexpr(FACT_OF_NODE.index("closing"))
 F_GOODS = tl.constexpr(FACT_OF_NODE.index("goods"))
@@ -23,8 +27,13 @@ GRADIENT_COLUMNS = tl.constexpr(16)
 
 
 @triton.jit
-def weight_of(first, last, state, signals, FACT: tl.constexpr):
-    """What one of the facts weighs, (P,): by the first node, the last one and seven signals."""
+def weight_of(weights, signals, FACT: tl.constexpr):
+    """What a fact weighs, (P,): by the first node, the last one and seven signals.
+
+    ``weights`` are pointers to the rows of the first nodes (P,), of the last ones (P,), and to that
+    of the first signal.
+    """
+    first, last, state = weights
     weight = tl.load(first + FACT) + tl.load(last + FACT)
     for number in tl.static_range(7):
         weight += signals[number] * tl.load(state + number * FACTS + FACT)
@@ -51,39 +60,35 @@ def share(values):
 
 
 @triton.jit
-def counted_facts(
-    first, last, state, signals, node, own, homes, far, distances, durations, real,
-    BLOCK_P: tl.constexpr, BLOCK_N: tl.constexpr,
-):  # fmt: skip
+def counted_facts(weights, signals, node, own, homes, far, distances, durations, real):
     """What the facts of all moves add to their scores, (P, N).
 
-    The seven signals are (P,). The others are pointers: to the rows of weights (P,), to the tables
-    of the instance, and, (P, N) or (1, N), to ways home and lengths from where the vehicles are.
+    The seven signals are (P,). The others are pointers: to the rows of weights, as for
+    ``weight_of``, to the tables of the instance, and, (P, N) or (1, N), to ways home and lengths
+    from where the vehicles are.
     """
-    cols = tl.arange(0, BLOCK_N)
+    cols = tl.arange(0, real.shape[0])
     per_horizon = tl.load(own + I_PER_HORIZON)
     per_length = tl.load(own + I_PER_LENGTH)
     load_rule = tl.load(own + I_LOAD_RULE).to(tl.int32)
     limited = tl.load(own + I_LIMITED).to(tl.int32)
-    total = tl.zeros([BLOCK_P, BLOCK_N], dtype=tl.float32)
-    weight = weight_of(first, last, state, signals, 4)
-    total += weight[:, None] * tl.load(far)
+    total = weight_of(weights, signals, AWAY)[:, None] * tl.load(far)
     if per_horizon > 0:
         rides = tl.load(durations, mask=real[None, :], other=0.0)
         arrival = signals[1][:, None] + rides * per_horizon
-        opening = tl.load(node + F_OPENING * BLOCK_N + cols)
-        closing = tl.load(node + F_CLOSING * BLOCK_N + cols)
-        waits = weight_of(first, last, state, signals, 0)
-        slack = weight_of(first, last, state, signals, 1)
+        opening = tl.load(node + F_OPENING * real.shape[0] + cols)
+        closing = tl.load(node + F_CLOSING * real.shape[0] + cols)
+        waits = weight_of(weights, signals, WAITING)
+        slack = weight_of(weights, signals, SLACK)
         total += waits[:, None] * share(opening[None, :] - arrival)
         total += slack[:, None] * share(closing[None, :] - arrival)
     if limited > 0:
-        goods = tl.load(node + F_GOODS * BLOCK_N + cols)
-        room = weight_of(first, last, state, signals, 2)
+        goods = tl.load(node + F_GOODS * real.shape[0] + cols)
+        room = weight_of(weights, signals, ROOM)
         total += room[:, None] * room_after(1.0 - signals[0], signals[2], goods, load_rule)
     if per_length > 0:
         ways = tl.load(distances, mask=real[None, :], other=0.0)
-        length = weight_of(first, last, state, signals, 3)
+        length = weight_of(weights, signals, LENGTH)
         total += length[:, None] * share(signals[4][:, None] - ways * per_length - tl.load(homes))
     return total
 

@@ -101,6 +101,30 @@ def replay_kernel(
         bias = tl.where(moves, -read_weight * zrow, -BIG)
         weight = exponential(bias - tl.max(bias, axis=1)[:, None], FAST)
         weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
+        told_of = -match_weight * zrow
+        if MOVES:
+            # Rows of facts: those of nodes, then ways to each depot, then the same normalised.
+            fact = fact_node_ptr + b * (F_HOME + 2 * DEPOTS) * BLOCK_N
+            ways = cols[None, :] + F_HOME * BLOCK_N
+            if DEPOTS > 1:
+                # Without depots, whose routes begin anywhere, all rows are 0.
+                ways = ways + tl.minimum(first, DEPOTS - 1)[:, None] * BLOCK_N
+            rows = b * nodes * nodes + current[:, None] * nodes + cols[None, :]
+            signals = (
+                tl.load(told, mask=valid, other=0.0), tl.load(told + 1, mask=valid, other=0.0),
+                tl.load(told + 2, mask=valid, other=0.0), tl.load(told + 3, mask=valid, other=0.0),
+                tl.load(told + 4, mask=valid, other=0.0), tl.load(told + 5, mask=valid, other=0.0),
+                tl.load(told + 6, mask=valid, other=0.0),
+            )  # fmt: skip
+            weights = (
+                move_first_ptr + (b * nodes + first) * FACTS,
+                move_last_ptr + (b * nodes + current) * FACTS,
+                move_state_ptr + b * SIGNALS * FACTS,
+            )
+            told_of += counted_facts(
+                weights, signals, fact, fact_own_ptr + b * F_INSTANCE, fact + ways,
+                fact + ways + DEPOTS * BLOCK_N, distance_ptr + rows, duration_ptr + rows, real,
+            )  # fmt: skip
         tl.store(weight_out, weight, mask=inside)
         numerator = tl.dot(weight, value_sum)
         denominator = tl.dot(weight, key_sum)
@@ -117,28 +141,7 @@ def replay_kernel(
         tl.store(context_out, context.to(value_sum.dtype), mask=inside)
         context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)  # half precision
         match = tl.dot(context, tl.trans(embedding))
-        match = match * SCALE - match_weight * zrow
-        if MOVES:
-            # Rows of facts: those of nodes, then ways to each depot, then the same normalised.
-            fact = fact_node_ptr + b * (F_HOME + 2 * DEPOTS) * BLOCK_N
-            ways = cols[None, :] + F_HOME * BLOCK_N
-            if DEPOTS > 1:
-                # Without depots, whose routes begin anywhere, all rows are 0.
-                ways = ways + tl.minimum(first, DEPOTS - 1)[:, None] * BLOCK_N
-            rows = b * nodes * nodes + current[:, None] * nodes + cols[None, :]
-            signals = (
-                tl.load(told, mask=valid, other=0.0), tl.load(told + 1, mask=valid, other=0.0),
-                tl.load(told + 2, mask=valid, other=0.0), tl.load(told + 3, mask=valid, other=0.0),
-                tl.load(told + 4, mask=valid, other=0.0), tl.load(told + 5, mask=valid, other=0.0),
-                tl.load(told + 6, mask=valid, other=0.0),
-            )  # fmt: skip
-            match += counted_facts(
-                move_first_ptr + (b * nodes + first) * FACTS,
-                move_last_ptr + (b * nodes + current) * FACTS,
-                move_state_ptr + b * SIGNALS * FACTS, signals, fact, fact_own_ptr + b * F_INSTANCE,
-                fact + ways, fact + ways + DEPOTS * BLOCK_N, distance_ptr + rows,
-                duration_ptr + rows, real, BLOCK_R, BLOCK_N,
-            )  # fmt: skip
+        match = match * SCALE + told_of
         bent = tanh(match, FAST)
         legal = weight > 0
         score = tl.where(legal, CLIPPING * bent, -BIG)
