@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacevrp.decode.fused import REPLAY, USUAL, FusedOptions, Launch, fused_rollout
+from spacevrp.decode.fused import FusedOptions, Launch, fused_rollout
 from spacevrp.decode.fused_replay import fused_replay_gradients
 from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions, replay_gradients
@@ -38,7 +38,6 @@ def measure_agreement(
     Without a ``model``, one with random weights is used. ``launch`` is that of both
     kernels where given.
     """
-    rolled, replayed = (launch or USUAL), (launch or REPLAY)
     torch.manual_seed(_SEED)
     if model is None:
         model = SpaceModel(config.model)
@@ -53,14 +52,14 @@ def measure_agreement(
     starts = start_nodes(environment, shards.trajectories)
     live = model(batch, random_seeds(batch, model.config), torch.float32)
     tables = live.map(Tensor.detach)
-    greedy = fused_rollout(environment, tables, starts, None, FusedOptions(record=True), rolled)
+    greedy = fused_rollout(environment, tables, starts, None, FusedOptions(record=True), launch)
     twin = rollout(environment, tables, starts)
     keys = random_keys(starts.shape, starts.device)
-    sampled = fused_rollout(environment, tables, starts, keys, FusedOptions(record=True), rolled)
+    sampled = fused_rollout(environment, tables, starts, keys, FusedOptions(record=True), launch)
     sampled_twin = rollout(environment, tables, starts, keys=keys)
     coefficient, _ = coefficients(sampled.cost, config, problem_of)
     expected = replay_gradients(tables, sampled, coefficient, chunk=_CHUNK)
-    received = fused_replay_gradients(tables, sampled, coefficient, replayed)
+    received = fused_replay_gradients(tables, sampled, coefficient, launch)
     return {
         "batch": config.batch,
         "equal_greedy_choices": _equal_choices(tables, greedy, batch),

@@ -49,7 +49,7 @@ def draw_depot(
     everything = tl.sum(share, axis=1)
     level = tl.maximum(drawn(keys, -1 - step), 1e-7) * everything
     # The last depot whose share begins below the level, whatever the rounding.
-    before = (share > 0) & (tl.cumsum(share, axis=1) - share < level[:, None])
+    before = (share > 0) & (_below(share, BLOCK_K) < level[:, None])
     found = tl.max(tl.where(before, depots, 0), axis=1)
     found = tl.where(keys < 0, surest, found)
     here = depots == current[:, None]
@@ -58,11 +58,38 @@ def draw_depot(
 
 
 @triton.jit
+def _below(share, BLOCK_K: tl.constexpr):
+    """The sum (P, K) of what comes before each of few columns.
+
+    A scan would do; the compiler fails at one over fewer columns than a product of matrices has.
+    """
+    columns = tl.arange(0, BLOCK_K)[None, :]
+    below = tl.zeros(share.shape, dtype=tl.float32)
+    for column in tl.static_range(BLOCK_K - 1):
+        own = tl.sum(tl.where(columns == column, share, 0.0), axis=1)
+        below += tl.where(columns > column, own[:, None], 0.0)
+    return below
+
+
+@triton.jit
 def store_signals(told, signals, mask, SIGNALS: tl.constexpr):
-    """Write as many signals (P,) as the network is told; four of them at once."""
-    if SIGNALS >= 4:
-        low, high = tl.arange(0, 2)[None, :, None], tl.arange(0, 2)[None, None, :]
-        four = tl.join(tl.join(signals[0], signals[1]), tl.join(signals[2], signals[3]))
-        tl.store(told[:, None, None] + low + 2 * high, four, mask=mask[:, None, None])
-    for number in tl.static_range(SIGNALS // 4 * 4, SIGNALS):
-        tl.store(told + number, signals[number], mask=mask)
+    """Write as many signals (P,) as the network is told; four of them at once.
+
+    Each store makes warps wait for each other: the last four may be some of the first once more.
+    """
+    if SIGNALS < 4:
+        for number in tl.static_range(SIGNALS):
+            tl.store(told + number, signals[number], mask=mask)
+    else:
+        _store_four(told, signals[0], signals[1], signals[2], signals[3], mask)
+        if SIGNALS > 4:
+            LAST: tl.constexpr = SIGNALS - 4
+            a, b = signals[LAST], signals[LAST + 1]
+            _store_four(told + LAST, a, b, signals[LAST + 2], signals[LAST + 3], mask)
+
+
+@triton.jit
+def _store_four(at, a, b, c, d, mask):
+    low, high = tl.arange(0, 2)[None, :, None], tl.arange(0, 2)[None, None, :]
+    four = tl.join(tl.join(a, b), tl.join(c, d))
+    tl.store(at[:, None, None] + low + 2 * high, four, mask=mask[:, None, None])

@@ -1,4 +1,4 @@
-"""Whole rollouts in one kernel launch, for instances of at most 128 nodes."""
+"""Whole rollouts in one kernel launch, for instances of at most 256 nodes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ from spacevrp.env.rules import at
 from spacevrp.env.starts import can_start
 from spacevrp.model.decoder import DecoderTables
 
-# Nodes fit one tile, and their visits four 32-bit words.
-MAX_NODES = 128
+# Nodes fit one tile, and what the network says of them one multiprocessor.
+MAX_NODES = 256
+# From here on a tile needs the threads of twice as many warps.
+_MANY_NODES = 129
 # The kernel is compiled for each number of depots.
 MAX_DEPOTS = 8
 # Of CUDA's driver: the number of an attribute of kernels, the registers of a multiprocessor, and
@@ -62,9 +64,15 @@ class FusedOptions:
     ranks: int = 3  # those that there are
 
 
-USUAL, PLAIN = Launch(), FusedOptions()
-# A replay is quicker with larger tiles, a rollout is not.
-REPLAY = Launch(block=32)
+PLAIN = FusedOptions()
+
+
+def launch_of(nodes: int, *, replays: bool = False) -> Launch:
+    """The quickest launch for so many nodes."""
+    if nodes >= _MANY_NODES:
+        return Launch(num_warps=16)
+    # A replay is quicker with larger tiles, a rollout is not.
+    return Launch(block=32 if replays else 16)
 
 
 def fused_rollout(
@@ -73,7 +81,7 @@ def fused_rollout(
     starts: Tensor,
     keys: Tensor | None = None,
     options: FusedOptions = PLAIN,
-    launch: Launch = USUAL,
+    launch: Launch | None = None,
 ) -> Trace:
     """Complete a solution from each start node (B, P) in one launch; ``keys`` as in ``rollout``."""
     # Imported here: Triton is only there where it is needed.
@@ -84,6 +92,7 @@ def fused_rollout(
     batch = environment.batch
     size, trajectories = starts.shape
     nodes, device = batch.num_nodes, batch.device
+    launch = launch or launch_of(nodes)
     width = tables.embedding.shape[-1]
     max_steps = options.max_steps or environment.max_steps
     block_nodes = max(16, triton.next_power_of_2(nodes))

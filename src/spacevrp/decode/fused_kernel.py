@@ -20,7 +20,16 @@ from spacevrp.decode.depot_kernel import draw_depot, drawn, log_odds, store_sign
 from spacevrp.decode.deviation_kernel import other_move
 from spacevrp.decode.fused_layout import BIG
 from spacevrp.decode.move_kernel import (
-    AWAY, F_HOME, FACTS, LENGTH, NEVER, ROOM, SLACK, WAITING, share, weight_of,
+    AWAY,
+    F_HOME,
+    FACTS,
+    LENGTH,
+    NEVER,
+    ROOM,
+    SLACK,
+    WAITING,
+    share,
+    weight_of,
 )  # fmt: skip
 from spacevrp.model.kernel_arithmetic import LEAST_SUM, by_rows, exponential, inverse, tanh
 
@@ -395,7 +404,8 @@ def rollout_kernel(
         # Half precision ends at 65504.
         context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)
         match = tl.dot(context, embedding)  # (P, N)
-        match = by_rows(match, FAST)
+        if BLOCK_N <= 128:
+            match = by_rows(match, FAST)
         legal = weight > 0
         match = match * SCALE + told
         score = CLIPPING * tanh(match, FAST)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.depot_choices import DepotChoices
-from spacevrp.decode.fused import REPLAY, Launch, match_type, move_weights
+from spacevrp.decode.fused import Launch, launch_of, match_type, move_weights
 from spacevrp.decode.packing import pack_facts
 from spacevrp.decode.replay import of_decisions
 from spacevrp.decode.trace import Trace
@@ -18,6 +18,8 @@ from spacevrp.model.decoder import DecoderTables
 # Decisions of an instance that its program lists, or sums up, in one go.
 _LISTED_AT_ONCE = 1024
 _MULTIPLIED_AT_ONCE = 64
+_FEWER_AT_ONCE = 32  # of the largest instances
+_FACTS_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,10 @@ def fused_replay_gradients(
     tables: DecoderTables,
     trace: Trace,
     coefficient: Tensor,
-    launch: Launch = REPLAY,
+    launch: Launch | None = None,
 ) -> dict[str, Tensor]:
-    """Gradients with respect to the tables, for at most 128 nodes."""
+    """Gradients with respect to the tables, for at most 256 nodes."""
+    launch = launch or launch_of(tables.embedding.shape[1], replays=True)
     each = of_decisions(coefficient, trace)
     depots = 1 if trace.depot is None else trace.num_depots
     rows = _Rows.of_moves(trace, each)
@@ -109,6 +112,7 @@ def _gradients_of(
     nodes, device = these.allowed.shape[3], these.action.device
     width = tables.embedding.shape[-1]
     block_nodes = max(16, triton.next_power_of_2(nodes))
+    at_once = _MULTIPLIED_AT_ONCE if block_nodes <= 128 else _FEWER_AT_ONCE
     tile = {"WIDTH": width, "BLOCK_N": block_nodes, "num_warps": launch.num_warps}
 
     def scratch(columns: int) -> Tensor:
@@ -156,45 +160,44 @@ def _gradients_of(
         out = zeros(nodes, right.shape[2])
         columns = right.shape[2]
         given = (left, right, number, out, rows, nodes, columns)
-        product_kernel[size, columns // width](*given, BLOCK_R=_MULTIPLIED_AT_ONCE, **tile)
+        product_kernel[size, columns // width](*given, BLOCK_R=at_once, **tile)
         return out
 
-    def scatter(rows_of_decisions: Tensor) -> Tensor:
-        """Sums by first node, by last node and by signal, (B, 3, N, columns)."""
-        columns = rows_of_decisions.shape[2]
-        out = zeros(3, nodes, columns)
-        scatter_kernel[(size, 3)](
-            rows_of_decisions, these.signals, these.first, these.current, chosen, number,
-            out, rows, nodes,
-            WIDTH=columns, BLOCK_N=block_nodes, BLOCK_R=_MULTIPLIED_AT_ONCE,
-            SIGNALS=tables.num_signals, num_warps=launch.num_warps,
-        )  # fmt: skip
-        return out
-
-    found = {}
-    if tables.move_first is not None:
+    of_facts = query  # not read without facts
+    counts = tables.move_first is not None
+    if counts:
+        # Its columns are as few as a product of matrices takes; those without a fact hold nothing.
         of_facts = scratch(GRADIENT_COLUMNS.value)
         fact_gradient_kernel[(size, launch.splits)](
             match, these.signals, these.first, these.current, chosen, number, *moves[3:],
             of_facts, rows, nodes,
-            NODE_COUNT=moves[3].shape[1], BLOCK_N=block_nodes, BLOCK_R=_MULTIPLIED_AT_ONCE,
+            NODE_COUNT=moves[3].shape[1], BLOCK_N=block_nodes, BLOCK_R=_FACTS_AT_ONCE,
             SIGNALS=tables.num_signals, DEPOTS=depots, SCALE=1.0 / math.sqrt(width),
             num_warps=launch.num_warps,
         )  # fmt: skip
-        facts_of = scatter(of_facts)[..., : tables.move_first.shape[2]]
+    # Sums by first node, by last node and by signal.
+    by_query, by_fact = zeros(3, nodes, width), zeros(3, nodes, GRADIENT_COLUMNS.value)
+    scatter_kernel[(size, 3)](
+        query, of_facts, these.signals, these.first, these.current, chosen, number,
+        by_query, by_fact, rows, nodes,
+        FACT_WIDTH=GRADIENT_COLUMNS.value, BLOCK_R=at_once, SIGNALS=tables.num_signals,
+        MOVES=counts, **tile,
+    )  # fmt: skip
+    found = {}
+    if tables.move_first is not None:
+        by_fact = by_fact[..., : tables.move_first.shape[2]]
         found = {
-            "move_first": facts_of[:, 0],
-            "move_last": facts_of[:, 1],
-            "move_state": facts_of[:, 2, : tables.num_signals],
+            "move_first": by_fact[:, 0],
+            "move_last": by_fact[:, 1],
+            "move_state": by_fact[:, 2, : tables.num_signals],
         }
-    grad_query = scatter(query)
     return {
         **found,
         "embedding": product(match, context),
         "keyed": product(weight, sums),
-        "query_first": grad_query[:, 0],
-        "query_last": grad_query[:, 1],
-        "state_weight": grad_query[:, 2, : tables.num_signals],
+        "query_first": by_query[:, 0],
+        "query_last": by_query[:, 1],
+        "state_weight": by_query[:, 2, : tables.num_signals],
         "read_weight": scalars[:, 0],
         "match_weight": scalars[:, 1],
     }

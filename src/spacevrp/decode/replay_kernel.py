@@ -55,14 +55,16 @@ def replay_kernel(
     dims = tl.arange(0, WIDTH)
     real = cols < nodes
 
-    keyed = keyed_ptr + b * nodes * 2 * WIDTH + cols[:, None] * 2 * WIDTH + dims[None, :]
-    value_sum = tl.load(keyed, mask=real[:, None], other=0.0)  # (N, D)
-    key_sum = tl.load(keyed + WIDTH, mask=real[:, None], other=0.0)  # (N, D)
-    embedding = tl.load(
-        embedding_ptr + b * nodes * WIDTH + cols[:, None] * WIDTH + dims[None, :],
-        mask=real[:, None],
-        other=0.0,
-    )  # (N, D)
+    inside_table = real[:, None]
+    value_at = keyed_ptr + b * nodes * 2 * WIDTH + cols[:, None] * 2 * WIDTH + dims[None, :]
+    key_at = value_at + WIDTH
+    embedding_at = embedding_ptr + b * nodes * WIDTH + cols[:, None] * WIDTH + dims[None, :]
+    # Small tables stay on the multiprocessor, larger ones are read again for each product.
+    HELD: tl.constexpr = BLOCK_N <= 128
+    if HELD:
+        value_sum = tl.load(value_at, mask=inside_table, other=0.0)  # (N, D)
+        key_sum = tl.load(key_at, mask=inside_table, other=0.0)  # (N, D)
+        embedding = tl.load(embedding_at, mask=inside_table, other=0.0)  # (N, D)
     state = state_ptr + b * SIGNALS * WIDTH + dims  # (D,) for the first signal
     read_weight = tl.load(weights_ptr + b * 2)
     match_weight = tl.load(weights_ptr + b * 2 + 1)
@@ -100,7 +102,7 @@ def replay_kernel(
         zrow = tl.load(zrows, mask=real[None, :], other=0.0)
         bias = tl.where(moves, -read_weight * zrow, -BIG)
         weight = exponential(bias - tl.max(bias, axis=1)[:, None], FAST)
-        weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
+        weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(keyed_ptr.dtype.element_ty)
         told_of = -match_weight * zrow
         if MOVES:
             # Rows of facts: those of nodes, then ways to each depot, then the same normalised.
@@ -126,6 +128,9 @@ def replay_kernel(
                 fact + ways + DEPOTS * BLOCK_N, distance_ptr + rows, duration_ptr + rows, real,
             )  # fmt: skip
         tl.store(weight_out, weight, mask=inside)
+        if not HELD:
+            value_sum = tl.load(value_at, mask=inside_table, other=0.0)
+            key_sum = tl.load(key_at, mask=inside_table, other=0.0)
         numerator = tl.dot(weight, value_sum)
         denominator = tl.dot(weight, key_sum)
         scale = inverse(tl.maximum(denominator, LEAST_SUM), FAST)
@@ -138,7 +143,9 @@ def replay_kernel(
             query += signal[:, None] * tl.load(state + number_of * WIDTH)[None, :]
         gate = inverse(1.0 + exponential(tl.minimum(-query, 20.0), FAST), FAST)
         context = gate * ratio
-        tl.store(context_out, context.to(value_sum.dtype), mask=inside)
+        tl.store(context_out, context.to(keyed_ptr.dtype.element_ty), mask=inside)
+        if not HELD:
+            embedding = tl.load(embedding_at, mask=inside_table, other=0.0)
         context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)  # half precision
         match = tl.dot(context, tl.trans(embedding))
         match = match * SCALE + told_of
@@ -156,18 +163,23 @@ def replay_kernel(
         grad = tl.where(taken, 1.0, 0.0) - chance * (1.0 / total_chance)[:, None]
         grad = tl.where(legal, grad * (CLIPPING * (1.0 - bent * bent)), 0.0)
         # The coefficient, far below 1, comes in after the product: half precision ends at 6e-8.
+        if not HELD:
+            embedding = tl.load(embedding_at, mask=inside_table, other=0.0)
         grad_context = tl.dot((grad * SCALE).to(embedding.dtype), embedding)  # (R, D)
         grad *= coefficient[:, None]
         grad_match -= grad * zrow
-        tl.store(match_out, (grad * SCALE).to(value_sum.dtype), mask=inside)
+        tl.store(match_out, (grad * SCALE).to(keyed_ptr.dtype.element_ty), mask=inside)
         grad_ratio = grad_context * coefficient[:, None] * gate
         grad_query = grad_ratio * ratio * (1.0 - gate)
-        tl.store(query_out, grad_query.to(value_sum.dtype), mask=inside)
+        tl.store(query_out, grad_query.to(keyed_ptr.dtype.element_ty), mask=inside)
         grad_ratio *= scale
-        grad_numerator = grad_ratio.to(value_sum.dtype)
-        grad_denominator = (-grad_ratio * ratio).to(value_sum.dtype)
+        grad_numerator = grad_ratio.to(keyed_ptr.dtype.element_ty)
+        grad_denominator = (-grad_ratio * ratio).to(keyed_ptr.dtype.element_ty)
         tl.store(sums_out, grad_numerator, mask=inside)
         tl.store(sums_out + WIDTH, grad_denominator, mask=inside)
+        if not HELD:
+            value_sum = tl.load(value_at, mask=inside_table, other=0.0)
+            key_sum = tl.load(key_at, mask=inside_table, other=0.0)
         grad_weight = tl.dot(grad_numerator, tl.trans(value_sum))
         grad_weight = tl.dot(grad_denominator, tl.trans(key_sum), grad_weight)
         grad_read -= grad_weight * weight.to(tl.float32) * zrow
@@ -200,19 +212,22 @@ def product_kernel(
 
 @triton.jit
 def scatter_kernel(
-    query_ptr, signal_ptr, node_first_ptr, node_current_ptr, chosen_ptr, number_ptr, out_ptr,
-    total, nodes,
-    WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr, SIGNALS: tl.constexpr,
+    query_ptr, fact_ptr, signal_ptr, node_first_ptr, node_current_ptr, chosen_ptr, number_ptr,
+    out_ptr, out_fact_ptr, total, nodes,
+    WIDTH: tl.constexpr, FACT_WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr,
+    SIGNALS: tl.constexpr, MOVES: tl.constexpr,
 ):  # fmt: skip
-    """Sum the rows of ``query`` by the node the route began at (program 0), or the vehicle was at.
+    """Sum rows of queries, and of facts, by the node the route began at, or the vehicle was at.
 
-    As a product with one-hot rows. Program 2 weighs them by each signal instead.
+    Programs 0 and 1, as a product with one-hot rows. Program 2 weighs rows by each signal instead.
     """
     b = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK_N)
     dims = tl.arange(0, WIDTH)
+    facts = tl.arange(0, FACT_WIDTH)
     number = tl.load(number_ptr + b)
     acc = tl.zeros([BLOCK_N, WIDTH], dtype=tl.float32)
+    acc_facts = tl.zeros([BLOCK_N, FACT_WIDTH], dtype=tl.float32)
     for begin in range(0, number, BLOCK_R):
         place = begin + tl.arange(0, BLOCK_R)
         valid = place < number
@@ -230,7 +245,17 @@ def scatter_kernel(
             told = signal_ptr + (b * total + row)[None, :] * SIGNALS + cols[:, None]
             inside = valid[None, :] & (cols < SIGNALS)[:, None]
             weight = tl.load(told, mask=inside, other=0.0)
-        acc = tl.dot(weight.to(values.dtype), values, acc)
-    out = out_ptr + (b * 3 + tl.program_id(1)) * nodes * WIDTH
-    out += cols[:, None] * WIDTH + dims[None, :]
-    tl.store(out, acc, mask=(cols < nodes)[:, None])
+        weight = weight.to(values.dtype)
+        acc = tl.dot(weight, values, acc)
+        if MOVES:
+            of_facts = tl.load(
+                fact_ptr + (b * total + place)[:, None] * FACT_WIDTH + facts[None, :],
+                mask=valid[:, None],
+                other=0.0,
+            )
+            acc_facts = tl.dot(weight, of_facts, acc_facts)
+    inside = (cols < nodes)[:, None]
+    rows = (b * 3 + tl.program_id(1)) * nodes + cols[:, None]
+    tl.store(out_ptr + rows * WIDTH + dims[None, :], acc, mask=inside)
+    if MOVES:
+        tl.store(out_fact_ptr + rows * FACT_WIDTH + facts[None, :], acc_facts, mask=inside)

@@ -1,21 +1,27 @@
 """Both distance branches of a mixed bias module at once: in plain tensors, or by one kernel.
 
-The kernel takes instances of at most 128 nodes on a GPU. It is an operator of its own, so that a
+The kernel takes instances of at most 256 nodes on a GPU. It is an operator of its own, so that a
 compiled model and a captured graph can hold it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, library
 
 from spacevrp.model.attention import LEAST_SUM, distance_attention, keyed_values
 
-MAX_NODES = 128
+MAX_NODES = 256
+_ONE_TILE = 128  # nodes; of more, so many rows at a time:
+_ROWS = 32
 # What the operands of a tensor core may be here; the twin serves all other types.
 _KERNEL_TYPES = (torch.bfloat16,)
 _KERNEL_WIDTHS = (64, 128)
-_CHANNELS = 64  # of a program
+_CHANNELS = 64  # of a program; fewer where a gradient adds up over tiles
+_FEWER_CHANNELS = 32
 _NUM_WARPS = 8
 
 
@@ -59,7 +65,8 @@ def fused_mix(qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor) -> T
     qkv, spread, weight, real = _laid_out(qkv, spread, weight, is_node)
     size, nodes, channels = qkv.shape
     out = qkv.new_empty((size, nodes, channels // 3))
-    mix_kernel[_grid(qkv)](qkv, spread, weight, real, out, nodes, **_options(qkv))
+    options = _options(qkv, _CHANNELS)
+    mix_kernel[_grid(qkv, options)](qkv, spread, weight, real, out, nodes, **options)
     return out
 
 
@@ -72,10 +79,11 @@ def fused_mix_backward(
 
     qkv, spread, weight, real = _laid_out(qkv, spread, weight, is_node)
     grad_qkv = torch.empty_like(qkv)
-    parts = qkv.shape[2] // 6 // min(_CHANNELS, qkv.shape[2] // 6)
-    shares = weight.new_empty((qkv.shape[0], 2, parts))
+    options = _options(qkv, _CHANNELS if qkv.shape[1] <= _ONE_TILE else _FEWER_CHANNELS)
+    grid = _grid(qkv, options)
+    shares = weight.new_empty(grid)
     taken = (qkv, spread, weight, real, grad.contiguous())
-    mix_backward_kernel[_grid(qkv)](*taken, grad_qkv, shares, qkv.shape[1], **_options(qkv))
+    mix_backward_kernel[grid](*taken, grad_qkv, shares, qkv.shape[1], **options)
     return grad_qkv, shares.sum(dim=2)
 
 
@@ -88,22 +96,24 @@ def _laid_out(qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor) -> t
     )
 
 
-def _grid(qkv: Tensor) -> tuple[int, int, int]:
-    width = qkv.shape[2] // 6
-    return qkv.shape[0], 2, width // min(_CHANNELS, width)
+def _grid(qkv: Tensor, options: Mapping[str, Any]) -> tuple[int, int, int]:
+    return qkv.shape[0], 2, options["WIDTH"] // options["BLOCK_D"]
 
 
-def _options(qkv: Tensor) -> dict[str, object]:
+def _options(qkv: Tensor, channels: int) -> dict[str, Any]:
     import triton
 
     width = qkv.shape[2] // 6
+    block = max(16, triton.next_power_of_2(qkv.shape[1]))
     return {
         "WIDTH": width,
-        "BLOCK_N": max(16, triton.next_power_of_2(qkv.shape[1])),
-        "BLOCK_D": min(_CHANNELS, width),
+        "BLOCK_N": block,
+        "BLOCK_M": block if block <= _ONE_TILE else _ROWS,
+        "BLOCK_D": min(channels, width),
         "TINY": LEAST_SUM,
         "FAST": qkv.is_cuda,
         "num_warps": _NUM_WARPS,
+        "num_stages": 1,  # nothing is fetched ahead: it would take the memory of the tables
     }
 
 

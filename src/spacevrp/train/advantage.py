@@ -41,7 +41,7 @@ def coefficients(cost: Tensor, config: TrainConfig, problem_of: Tensor) -> tuple
         # After the division, so that the others' advantages stay what they are.
         leads = torch.isfinite(cost) & (cost == cost.amin(dim=1, keepdim=True))
         advantage = torch.where(leads, config.leader * advantage, advantage)
-    return advantage / (config.batch * cost.shape[1]), mean.squeeze(1)
+    return advantage / (config.shards * cost.numel()), mean.squeeze(1)
 
 
 def contributions(cost: Tensor, config: TrainConfig) -> tuple[Tensor, Tensor]:
@@ -64,4 +64,4 @@ def contributions(cost: Tensor, config: TrainConfig) -> tuple[Tensor, Tensor]:
     gain = torch.where(decided, (parts - rivals).clamp(max=0.0), 0.0)  # (I, V, parts, width)
     mean, _, variance = mean_cost(cost.flatten(1))
     gain = gain.flatten(2)[..., :starts] / (variance.sqrt() + _LEAST).unsqueeze(2)
-    return gain / (config.batch * starts), mean.squeeze(1)
+    return gain / (config.shards * len(cost) * starts), mean.squeeze(1)

@@ -46,7 +46,9 @@ class TrainConfig:
         here: those that need it most.
     size, sizes
         Customers of every instance; or, where given, a list from which each step draws the size of
-        all its instances.
+        all its instances. ``batch``, ``trajectories`` and ``max_moves`` are those of ``size``:
+        other instances have trajectories and moves in proportion to their size, and larger ones
+        come in smaller batches, in proportion to its square.
     batch, shards
         Instances of a step, and into how many equal parts they are drawn and processed. A step is
         the same whatever number of processes shares the shards.
@@ -114,7 +116,7 @@ class TrainConfig:
         Decay of the running average of the weights (0: none).
     precision
         Type of the matrix products; with ``float64`` everything is. The fused kernels, which a GPU
-        uses for up to 128 nodes unless it is ``float64``, always multiply in bfloat16.
+        uses for up to 256 nodes unless it is ``float64``, always multiply in bfloat16.
     seed
         Of everything random.
     checkpoint_seconds, log_steps
@@ -180,6 +182,8 @@ class TrainConfig:
                 recipe.check_size(one, size)
         if self.batch % self.shards:
             raise wrong("shards", f"a divisor of the batch {self.batch}", self.shards)
+        for size in self.sizes:
+            self.at(size)  # which checks it as a run of its own
         fewest = self.cycle * self.batch // (len(self.turns) if self.mixed else 1)
         smallest = variety.smallest_share(fewest)
         if 0 < self.varied < smallest:
@@ -263,9 +267,26 @@ class TrainConfig:
         """The sizes that steps draw from."""
         return self.sizes or (self.size,)
 
-    def starts_at(self, size: int) -> int:
-        """Trajectories of each instance with so many customers."""
-        return self.trajectories or size
+    def at(self, size: int) -> TrainConfig:
+        """The run as steps have it whose instances have so many customers."""
+        if size == self.size:
+            return replace(self, sizes=()) if self.sizes else self
+        share = size / self.size
+        fewer = max(1, round(self.batch / self.shards / max(1.0, share) ** 2)) * self.shards
+        return replace(
+            self,
+            size=size,
+            sizes=(),
+            batch=fewer,
+            trajectories=self.trajectories and max(1, round(self.trajectories * share)),
+            max_moves=math.ceil(self.max_moves * share),
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes of instances with ``size`` customers, depots and padding included."""
+        features = (parse_variant(name).features for name in self.variants)
+        return max(recipe.num_nodes(one, self.size) for one in features)
 
     @property
     def trains_heads(self) -> bool:
@@ -275,7 +296,7 @@ class TrainConfig:
     @property
     def starts(self) -> int:
         """Trajectories of each instance."""
-        return self.starts_at(self.size)
+        return self.trajectories or self.size
 
     def to_dict(self) -> dict[str, Any]:
         """The run as plain data."""

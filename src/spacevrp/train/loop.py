@@ -314,7 +314,7 @@ class _Loop:
         state, config = self.state, self.config
         card = {
             "steps": state.step,
-            "instances": state.step * config.batch,
+            "instances": _instances(config, state.step),
             "training": config.to_dict(),
             "device": device_name(self.place),
             "versions": versions(),
@@ -328,6 +328,7 @@ class _Loop:
         seconds_a_step = max(stepping, 1e-9) / (step - self.logged_step)
         self.logged_step, self.logged, self.making_since_log = step, now, 0.0
         add_up([tally.cost, tally.best, tally.instances, tally.unfinished])
+        drawn = float(tally.instances.sum())
         instances = tally.instances.clamp(min=1)
         cost, best = (tally.cost / instances).tolist(), (tally.best / instances).tolist()
         seen = (tally.instances > 0).tolist()
@@ -335,7 +336,7 @@ class _Loop:
             "step": step,
             "seconds": self.state.seconds + now - self.begun,
             "step_milliseconds": 1000 * seconds_a_step,
-            "instances_per_second": config.batch / seconds_a_step,
+            "instances_per_second": drawn / max(stepping, 1e-9),
             "gradient_norm": float(tally.norm / tally.updates.clamp(min=1)),
             "rate_factor": float(self.state.optimizer.factor),
             "unfinished": float(tally.unfinished),
@@ -347,6 +348,14 @@ class _Loop:
         for tensor in tally.tensors:
             tensor.zero_()
         self.log.write(row, now - self.begun)
+
+
+def _instances(config: TrainConfig, steps: int) -> int:
+    """Of so many steps; those of larger instances have fewer."""
+    batches = {size: config.at(size).batch for size in config.all_sizes}
+    if len(batches) == 1:
+        return steps * sum(batches.values())
+    return sum(batches[choose_size(config, step)] for step in range(steps))
 
 
 def stream_seed(seed: int, step: int, shard: int) -> int:

@@ -21,14 +21,14 @@ class Mix:
 
 
 class Mixes:
-    """All mixes that the shards of a run come to, for instances of one size.
+    """All mixes that the shards of a run come to, whose instances have one size.
 
     In a mixed run each shard begins with the problem after the last one of the shard before. The
     first shard of a step begins with the first problem; where a batch holds fewer instances than
     there are problems, with the one after the last of the step before.
     """
 
-    def __init__(self, config: TrainConfig, size: int) -> None:
+    def __init__(self, config: TrainConfig) -> None:
         self._config = config
         variants, turns = [parse_variant(name) for name in config.variants], config.turns
         count = config.batch // config.shards
@@ -41,7 +41,7 @@ class Mixes:
         # For each layout, each turn of the varied instances and each shard: the number of the mix.
         self._number_of: list[list[list[int]]] = []
         for layout in layouts:
-            rounds = variety.spread([variants[i] for i in layout], size, config.varied)
+            rounds = variety.spread([variants[i] for i in layout], config.size, config.varied)
             self._number_of.append([])
             for sizes, varied in rounds:
                 parts = [slice(at, at + count) for at in range(0, len(layout), count)]

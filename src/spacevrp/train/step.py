@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -133,8 +134,10 @@ class TrainStep:
     @torch.no_grad()
     def roll_out(self, environment: Environment, tables: DecoderTables, starts: Tensor) -> Trace:
         """Draw solutions and record their decisions."""
-        longest = environment.max_steps
-        limit = min(self.config.max_moves or longest, longest)
+        limit = longest = environment.max_steps
+        if self.config.max_moves > 0:
+            share = environment.batch.num_nodes / self.config.num_nodes
+            limit = min(math.ceil(self.config.max_moves * share), longest)
         keys = random_keys(starts.shape, starts.device)
         if self.uses_kernels(environment):
             drawing = self.config.depot_temperature

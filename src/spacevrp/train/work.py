@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.pruned_graph import capture
-from spacevrp.generators import recipe
 from spacevrp.generators.sampler import Sampler
 from spacevrp.problems.variants import parse_variant
 from spacevrp.tensors import Batch
@@ -21,11 +20,9 @@ from spacevrp.train.step import TrainStep
 class Shards:
     """Draws the instances of a shard: the problems in turn, or one problem alone."""
 
-    def __init__(self, config: TrainConfig, device: torch.device, size: int | None = None) -> None:
-        size = size or config.size
+    def __init__(self, config: TrainConfig, device: torch.device) -> None:
         variants = [parse_variant(name) for name in config.variants]
-        widest = max(recipe.num_nodes(variant.features, size) for variant in variants)
-        self.mixes = Mixes(config, size)
+        self.mixes = Mixes(config)
         mixes = self.mixes.distinct
         dtype = torch.float64 if config.precision == "float64" else torch.float32
         self.samplers = [
@@ -33,7 +30,7 @@ class Shards:
                 [variants[i] for i in mix.problems],
                 mix.sizes,
                 device,
-                widest,
+                config.num_nodes,
                 config.load_rule,
                 dtype,
                 mix.varied,
@@ -41,7 +38,7 @@ class Shards:
             for mix in mixes
         ]
         self.problems = [torch.tensor(mix.problems, device=device) for mix in mixes]
-        self.trajectories = config.starts_at(size)
+        self.trajectories = config.starts
         # Rows that have pairs in some mix: a captured graph needs them all.
         related = {
             row
@@ -131,7 +128,7 @@ class SizedWork:
     def at(self, size: int) -> EagerWork | CapturedWork:
         """The work on instances of that size. Making it takes random numbers: seed afterwards."""
         if size not in self._made:
-            shards = Shards(self._config, self._device, size)
+            shards = Shards(self._config.at(size), self._device)
             captured = self._step.fused and self._device.type == "cuda"
             self._made[size] = (
                 CapturedWork(self._step, shards, self._pool)
