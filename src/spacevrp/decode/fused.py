@@ -25,8 +25,7 @@ from spacevrp.model.decoder import DecoderTables
 
 # Nodes fit one tile, and what the network says of them one multiprocessor.
 MAX_NODES = 256
-# From here on a tile needs the threads of twice as many warps.
-_MANY_NODES = 129
+LARGE_TILES = 128  # nodes, up to which tiles of twice as many rows fit
 # The kernel is compiled for each number of depots.
 MAX_DEPOTS = 8
 # Of CUDA's driver: the number of an attribute of kernels, the registers of a multiprocessor, and
@@ -69,10 +68,8 @@ PLAIN = FusedOptions()
 
 def launch_of(nodes: int, *, replays: bool = False) -> Launch:
     """The quickest launch for so many nodes."""
-    if nodes >= _MANY_NODES:
-        return Launch(num_warps=16)
-    # A replay is quicker with larger tiles, a rollout is not.
-    return Launch(block=32 if replays else 16)
+    # A replay is quicker with larger tiles as long as they fit, a rollout is not.
+    return Launch(block=32 if replays and nodes <= LARGE_TILES else 16)
 
 
 def fused_rollout(

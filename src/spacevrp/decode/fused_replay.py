@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.depot_choices import DepotChoices
-from spacevrp.decode.fused import Launch, launch_of, match_type, move_weights
+from spacevrp.decode.fused import LARGE_TILES, Launch, launch_of, match_type, move_weights
 from spacevrp.decode.packing import pack_facts
 from spacevrp.decode.replay import of_decisions
 from spacevrp.decode.trace import Trace
@@ -18,8 +18,10 @@ from spacevrp.model.decoder import DecoderTables
 # Decisions of an instance that its program lists, or sums up, in one go.
 _LISTED_AT_ONCE = 1024
 _MULTIPLIED_AT_ONCE = 64
-_FEWER_AT_ONCE = 32  # of the largest instances
-_FACTS_AT_ONCE = 32
+_SUMMED_AT_ONCE = 32
+# Programs of the kernel that sums up, at most; with so few registers two share a multiprocessor.
+_PROGRAMS = 8192
+_FEW_REGISTERS = 128
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,10 @@ def _gradients_of(
     nodes, device = these.allowed.shape[3], these.action.device
     width = tables.embedding.shape[-1]
     block_nodes = max(16, triton.next_power_of_2(nodes))
-    at_once = _MULTIPLIED_AT_ONCE if block_nodes <= 128 else _FEWER_AT_ONCE
+    small = block_nodes <= LARGE_TILES
+    at_once = _MULTIPLIED_AT_ONCE if small else _SUMMED_AT_ONCE
+    on_nvidia = device.type == "cuda" and torch.version.cuda is not None
+    few = {"maxnreg": _FEW_REGISTERS} if small and on_nvidia else {}
     tile = {"WIDTH": width, "BLOCK_N": block_nodes, "num_warps": launch.num_warps}
 
     def scratch(columns: int) -> Tensor:
@@ -171,21 +176,24 @@ def _gradients_of(
         fact_gradient_kernel[(size, launch.splits)](
             match, these.signals, these.first, these.current, chosen, number, *moves[3:],
             of_facts, rows, nodes,
-            NODE_COUNT=moves[3].shape[1], BLOCK_N=block_nodes, BLOCK_R=_FACTS_AT_ONCE,
+            NODE_COUNT=moves[3].shape[1], BLOCK_N=block_nodes, BLOCK_R=_SUMMED_AT_ONCE,
             SIGNALS=tables.num_signals, DEPOTS=depots, SCALE=1.0 / math.sqrt(width),
             num_warps=launch.num_warps,
         )  # fmt: skip
-    # Sums by first node, by last node and by signal.
-    by_query, by_fact = zeros(3, nodes, width), zeros(3, nodes, GRADIENT_COLUMNS.value)
-    scatter_kernel[(size, 3)](
+    # Sums by first node, by last node and by signal, each in as many parts as keep a GPU busy.
+    parts = min(launch.splits, max(1, _PROGRAMS // (3 * size)))
+    by_query = zeros(3, parts, nodes, width)
+    by_fact = zeros(3, parts, nodes, GRADIENT_COLUMNS.value)
+    scatter_kernel[(size, 3, parts)](
         query, of_facts, these.signals, these.first, these.current, chosen, number,
         by_query, by_fact, rows, nodes,
-        FACT_WIDTH=GRADIENT_COLUMNS.value, BLOCK_R=at_once, SIGNALS=tables.num_signals,
-        MOVES=counts, **tile,
+        FACT_WIDTH=GRADIENT_COLUMNS.value, BLOCK_R=_SUMMED_AT_ONCE,
+        SIGNALS=tables.num_signals, MOVES=counts, **tile, **few,
     )  # fmt: skip
+    by_query = by_query.sum(dim=2)
     found = {}
     if tables.move_first is not None:
-        by_fact = by_fact[..., : tables.move_first.shape[2]]
+        by_fact = by_fact.sum(dim=2)[..., : tables.move_first.shape[2]]
         found = {
             "move_first": by_fact[:, 0],
             "move_last": by_fact[:, 1],

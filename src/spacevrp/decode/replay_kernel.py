@@ -220,6 +220,7 @@ def scatter_kernel(
     """Sum rows of queries, and of facts, by the node the route began at, or the vehicle was at.
 
     Programs 0 and 1, as a product with one-hot rows. Program 2 weighs rows by each signal instead.
+    Several programs of each kind share the rows, and each leaves a sum of its own.
     """
     b = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK_N)
@@ -228,13 +229,17 @@ def scatter_kernel(
     number = tl.load(number_ptr + b)
     acc = tl.zeros([BLOCK_N, WIDTH], dtype=tl.float32)
     acc_facts = tl.zeros([BLOCK_N, FACT_WIDTH], dtype=tl.float32)
-    for begin in range(0, number, BLOCK_R):
-        place = begin + tl.arange(0, BLOCK_R)
+    node_ptr = node_current_ptr
+    if tl.program_id(1) == 0:
+        node_ptr = node_first_ptr
+    # Rows and nodes are asked for one tile ahead: each tile would wait for both.
+    place = tl.program_id(2) * BLOCK_R + tl.arange(0, BLOCK_R)
+    row = tl.load(chosen_ptr + b * total + place, mask=place < number, other=0)
+    node = tl.load(node_ptr + b * total + row)
+    for _ in range(tl.program_id(2), tl.cdiv(number, BLOCK_R), tl.num_programs(2)):
         valid = place < number
-        row = tl.load(chosen_ptr + b * total + place, mask=valid, other=0)
-        first = tl.load(node_first_ptr + b * total + row, mask=valid, other=0)
-        last = tl.load(node_current_ptr + b * total + row, mask=valid, other=0)
-        node = tl.where(tl.program_id(1) == 0, first, last)
+        later = place + BLOCK_R * tl.num_programs(2)
+        row_later = tl.load(chosen_ptr + b * total + later, mask=later < number, other=0)
         values = tl.load(
             query_ptr + (b * total + place)[:, None] * WIDTH + dims[None, :],
             mask=valid[:, None],
@@ -254,8 +259,11 @@ def scatter_kernel(
                 other=0.0,
             )
             acc_facts = tl.dot(weight, of_facts, acc_facts)
+        place, row = later, row_later
+        node = tl.load(node_ptr + b * total + row)
     inside = (cols < nodes)[:, None]
-    rows = (b * 3 + tl.program_id(1)) * nodes + cols[:, None]
+    part = (b * 3 + tl.program_id(1)) * tl.num_programs(2) + tl.program_id(2)
+    rows = part * nodes + cols[:, None]
     tl.store(out_ptr + rows * WIDTH + dims[None, :], acc, mask=inside)
     if MOVES:
         tl.store(out_fact_ptr + rows * FACT_WIDTH + facts[None, :], acc_facts, mask=inside)
