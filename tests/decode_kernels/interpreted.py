@@ -39,6 +39,8 @@ from spacevrp.tensors import stack
 from spacevrp.train.config import TrainConfig
 
 SIZE, STARTS, BLOCK = 6, 4, 16
+# Beyond 128 nodes kernels read tables again, and take rows in tiles.
+MANY = 131
 # Both kinds of networks: that of the bundled weights, and one that counts facts of moves. The
 # clipping of the second leaves it unsure of most moves, so that there is something to learn.
 FOUR_SIGNALS = ModelConfig(width=16, layers=1, feedforward=16, pivots=4, rank=2, heads=1, signals=4)
@@ -49,8 +51,8 @@ RECORDING = partial(advance, record=True)
 HISTORIES = ("action", "signals", "allowed", "likeliest", "depot")
 
 
-def instance(name: str, **changes: object) -> Problem:
-    (problem,) = generate(name, SIZE, 1, seed=3)
+def instance(name: str, size: int = SIZE, **changes: object) -> Problem:
+    (problem,) = generate(name, size, 1, seed=3)
     return problem.replace(**changes) if changes else problem
 
 
@@ -325,15 +327,15 @@ def norms(values: Tensor) -> Tensor:
     return values.reshape(len(values), -1).norm(dim=1)
 
 
-def mixing() -> dict[str, float]:
+def mixing(nodes: int) -> dict[str, float]:
     """Largest differences of the encoder's kernel from its twin, over the largest value."""
     torch.manual_seed(5)
-    size, nodes, width = 2, 13, 64
+    size, width = 2, 64
     qkv = torch.randn(size, nodes, 6 * width).requires_grad_()
     spread = 4.0 * torch.rand(size, nodes, nodes)  # not symmetric: the branches must differ
     weight = (torch.rand(size, 2) + 0.3).requires_grad_()
     is_node = torch.ones(size, nodes, dtype=torch.bool)
-    is_node[1, 10:] = False
+    is_node[1, nodes - 3 :] = False
     grad = torch.randn(size, nodes, 2 * width) * is_node.unsqueeze(-1)
     found = {}
     for name, function in (
@@ -440,7 +442,8 @@ def main() -> None:
             name: compare(config, {rule: problems[rule] for rule in rules})
             for name, (config, rules, _) in ASKED.items()
         },
-        "mixing": mixing(),
+        "many nodes": compare(MOVE_FACTS, {"windows and lengths": instance("CVRPLTW", MANY)}),
+        "mixing": {nodes: mixing(nodes) for nodes in (13, MANY + 1)},
         "deviations": {name: deviations(config) for name, (config, _, _) in ASKED.items()},
         "agreement": measure_agreement(config, torch.device("cpu"), launch=launch),
         "several depots": {

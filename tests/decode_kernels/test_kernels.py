@@ -171,9 +171,26 @@ def test_plans_are_left_alike(results: dict[str, Any], network: str) -> None:
     assert found["stuck"] > 10
 
 
-def test_the_encoders_kernel_equals_its_twin(results: dict[str, Any]) -> None:
-    assert set(results["mixing"]) == {"output", "projections", "weights"}
-    assert all(error < 1e-5 for error in results["mixing"].values())
+@pytest.mark.parametrize("nodes", ["13", "132"])
+def test_the_encoders_kernel_equals_its_twin(results: dict[str, Any], nodes: str) -> None:
+    found = results["mixing"][nodes]
+    assert set(found) == {"output", "projections", "weights"}
+    assert all(error < 1e-5 for error in found.values())
+
+
+def test_more_than_128_nodes_are_decoded_and_replayed_alike(results: dict[str, Any]) -> None:
+    (case,) = results["many nodes"].values()
+    assert case["masks"]
+    assert case["choices"]
+    assert case["costs"]
+    assert case["drawn_alike"]
+    assert case["violations"] == []
+    assert case["drawn"] == case["finished"] == 4
+    assert case["referee"] < 1e-4
+    assert set(case["gradients"]) == TABLES | TABLES_OF_FACTS
+    for name, (error, norm, rounding) in case["gradients"].items():
+        assert norm > 1e-3, name
+        assert error <= 1e-3 * norm + TIMES * rounding, name
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_the_papers_rate_falls_once_after_450_of_500_epochs() -> None:
 
 def problems_of(config: TrainConfig, steps: int) -> list[list[int]]:
     """For each step the problems of all its rows."""
-    mixes = Mixes(config, config.size)
+    mixes = Mixes(config)
     return [
         [
             problem
@@ -200,7 +200,7 @@ def test_problems_named_once_more_come_up_more_often(tiny: Build) -> None:
 )
 def test_varied_instances_of_every_problem(tiny, batch, shards, mixed):
     config = tiny(batch=batch, shards=shards, mixed=mixed, varied=0.25, size=30)
-    mixes = Mixes(config, 30)
+    mixes = Mixes(config)
     varied: Counter[int] = Counter()
     rows: Counter[int] = Counter()
     sizes = set()
@@ -216,6 +216,26 @@ def test_varied_instances_of_every_problem(tiny, batch, shards, mixed):
     assert len(rows) == 12
     assert all(abs(varied[one] / rows[one] - 0.25) <= allowed for one in rows)
     assert sizes == {20, 22, 24, 26, 28, 30}
+
+
+def test_larger_instances_come_in_smaller_batches(tiny: Build) -> None:
+    sizes = (5, 10, 20, 30)
+    config = tiny(variants=("CVRP",), size=10, sizes=sizes, batch=36, trajectories=8, max_moves=15)
+    steps = [config.at(size) for size in config.all_sizes]
+    assert tuple(step.size for step in steps) == sizes
+    assert [step.batch for step in steps] == [36, 36, 9, 4]  # as many arcs, but no more instances
+    assert [step.trajectories for step in steps] == [4, 8, 16, 24]
+    assert [step.max_moves for step in steps] == [8, 15, 30, 45]
+    assert all(step.sizes == () for step in steps)
+    whole = tiny(size=10, sizes=(10, 20), batch=36, shards=2, trajectories=0, max_moves=0)
+    step = whole.at(20)
+    assert (step.batch, step.shards, step.starts, step.max_moves) == (8, 2, 20, 0)
+
+
+def test_every_size_is_checked_before_the_run(tiny: Build) -> None:
+    assert tiny(size=10, sizes=(10,), batch=48, varied=0.25).at(10).varied == 0.25
+    with pytest.raises(SpacevrpError, match=r"^varied: expected 0, or at least 0.04"):
+        tiny(size=10, sizes=(10, 40), batch=48, varied=0.03)
 
 
 def test_the_samplers_draw_what_the_mixes_say(tiny: Build) -> None:
