@@ -144,7 +144,7 @@ def searched(
     environment: Environment, tables: DecoderTables, starts: Tensor, width: int
 ) -> tuple[Tensor, tensors.Beam]:
     """Costs of the rollouts alone, and the beam that comes of them."""
-    decode = decoder_of(environment, [], Settings())
+    decode = decoder_of(environment, [], Settings(), tables.embedding.shape[-1])
     done = decode(environment, tables, starts, Drawing())
     beam = tensors.search_beam(
         tensors.best_rollouts(done, width),

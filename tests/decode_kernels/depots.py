@@ -16,8 +16,9 @@ from torch import Tensor
 
 from spacevrp.bench.agreement import _equal_choices, _error, _through_encoder
 from spacevrp.decode.depot_choices import DepotChoices
-from spacevrp.decode.fused import FusedOptions, Launch, fused_rollout
+from spacevrp.decode.fused import FusedOptions, fused_rollout
 from spacevrp.decode.fused_replay import fused_replay_gradients
+from spacevrp.decode.launch import Launch
 from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.replay import odds_of_depots, replay_gradients
 from spacevrp.decode.rollout import choose, rollout

@@ -21,8 +21,9 @@ from spacevrp.bench.agreement import measure_agreement
 from spacevrp.decode import rollout, routes_of
 from spacevrp.decode.depot_choices import DepotChoices
 from spacevrp.decode.deviation import Deviations
-from spacevrp.decode.fused import FusedOptions, Launch, fused_rollout
+from spacevrp.decode.fused import FusedOptions, fused_rollout
 from spacevrp.decode.fused_replay import fused_replay_gradients
+from spacevrp.decode.launch import LARGE_TILES, Launch
 from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions, replay_gradients
 from spacevrp.decode.rollout import advance
@@ -168,7 +169,7 @@ def several_depots(
     starts = start_nodes(environment, STARTS).repeat(1, 2)
     keys = random_keys(starts.shape, starts.device)
     keys[:, :STARTS] = -1
-    launch = Launch(torch.float32, BLOCK, splits=2)
+    launch = Launch(torch.float32, BLOCK, splits=2, held=False)
     drawing = {"depot_temperature": temperature}
     fast = fused_rollout(
         environment, tables, starts, keys, FusedOptions(record=True, **drawing), launch
@@ -359,7 +360,7 @@ def compare(config: ModelConfig, problems: dict[str, Problem]) -> dict[str, obje
         tables = network(config)(batch, random_seeds(batch, config))
     environment = Environment(batch)
     starts = start_nodes(environment, STARTS)
-    launch = Launch(torch.float32, BLOCK, splits=2)
+    launch = Launch(torch.float32, BLOCK, splits=2, held=batch.num_nodes <= LARGE_TILES)
     keys = random_keys(starts.shape, starts.device)
 
     slow = rollout(environment, tables, starts, one_step=RECORDING)

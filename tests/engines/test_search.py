@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import torch
 
+from spacevrp.decode import launch
 from spacevrp.decode.trace import Trace
 from spacevrp.engines import rollouts
 from spacevrp.engines.batching import Coming
@@ -168,7 +169,7 @@ def test_only_the_moves_of_the_winners_are_gathered() -> None:
 KERNEL_CHECK = """
 from functools import partial
 import torch
-from spacevrp.decode.fused import Launch
+from spacevrp.decode.launch import Launch
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.problem import Problem
@@ -181,7 +182,7 @@ config = ModelConfig(width=16, layers=1, feedforward=16, pivots=2, rank=2, heads
 solver = Solver(SpaceModel(config), "cpu")
 problems = [p for n in ("CVRPTW", "ATSP", "PDTSP", "OP") for p in generate(n, 6, 1)]
 slow = solver.solve(problems, augment=2)
-rollouts.uses_kernel = lambda environment: True
+rollouts.uses_kernel = lambda environment, width: True
 rollouts.fused_rollout = partial(rollouts.fused_rollout, launch=Launch(torch.float32))
 assert solver.solve(problems, augment=2) == slow
 short = Problem.from_coordinates(
@@ -217,20 +218,32 @@ def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -
             self.device = torch.device("cuda")
             self.home = return_paths(real, direct=True)
 
+    def fits(name: str, size: int, width: int = 128) -> bool:
+        return uses_kernel(OnGpu(name, size), width)  # type: ignore[arg-type]
+
+    memory = 227 * 1024  # of an H100
+    monkeypatch.setattr(launch, "shared_memory", lambda device: memory)
     monkeypatch.setattr(rollouts, "_has_triton", lambda: True)
-    assert uses_kernel(OnGpu("CVRP", 127))  # type: ignore[arg-type]
-    assert uses_kernel(OnGpu("TSP", 128))  # type: ignore[arg-type]
-    assert not uses_kernel(OnGpu("CVRP", 128))  # type: ignore[arg-type]
-    assert uses_kernel(OnGpu("MDCVRP", 125))  # type: ignore[arg-type]
+    assert fits("CVRP", 255)
+    assert fits("TSP", 256)
+    assert not fits("CVRP", 256)
+    assert fits("MDCVRP", 253)
     detours = OnGpu("CVRP", 10)
     detours.home = return_paths(stack(generate("CVRP", 10)), direct=False)
-    assert not uses_kernel(detours)  # type: ignore[arg-type]
+    assert not uses_kernel(detours, 128)  # type: ignore[arg-type]
     many = OnGpu("MDCVRP", 20)
     many.num_depots = 9
-    assert not uses_kernel(many)  # type: ignore[arg-type]
-    assert not uses_kernel(Environment(stack(generate("CVRP", 10))))
+    assert not uses_kernel(many, 128)  # type: ignore[arg-type]
+    assert not uses_kernel(Environment(stack(generate("CVRP", 10))), 128)
+    memory = 163 * 1024  # of an A100
+    assert fits("CVRP", 127)
+    assert not fits("CVRP", 128)
+    assert fits("CVRP", 128, width=64)
+    memory = 99 * 1024  # of a GPU for games
+    assert fits("CVRP", 127)
+    assert not fits("CVRP", 127, width=256)
     monkeypatch.setattr(rollouts, "_has_triton", lambda: False)
-    assert not uses_kernel(OnGpu("CVRP", 10))  # type: ignore[arg-type]
+    assert not fits("CVRP", 10)
 
 
 def test_a_missing_triton_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +285,7 @@ def test_the_kernel_is_as_good_as_single_steps(name: str, monkeypatch: pytest.Mo
         solver = Solver(SpaceModel(ModelConfig(width=64, layers=3, feedforward=128)), "cuda")
     problems = generate(name, 50, 32)
     fast = solver.run(problems, augment=4)
-    monkeypatch.setattr(rollouts, "uses_kernel", lambda environment: False)
+    monkeypatch.setattr(rollouts, "uses_kernel", lambda environment, width: False)
     slow = solver.run(problems, augment=4)
     assert fast.reasons == slow.reasons == {}
     assert fast.refused == 0

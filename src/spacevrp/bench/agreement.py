@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacevrp.decode.fused import FusedOptions, Launch, fused_rollout
+from spacevrp.decode.fused import FusedOptions, fused_rollout
 from spacevrp.decode.fused_replay import fused_replay_gradients
+from spacevrp.decode.launch import Launch
 from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions, replay_gradients
 from spacevrp.decode.rollout import rollout

@@ -16,6 +16,7 @@ from torch import Tensor
 from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.decode.depot_choices import DepotChoices
 from spacevrp.decode.deviation import Deviations
+from spacevrp.decode.launch import Launch, padded
 from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS, pack, pack_facts, return_paths
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
@@ -23,31 +24,11 @@ from spacevrp.env.rules import at
 from spacevrp.env.starts import can_start
 from spacevrp.model.decoder import DecoderTables
 
-# Nodes fit one tile, and what the network says of them one multiprocessor.
-MAX_NODES = 256
-LARGE_TILES = 128  # nodes, up to which tiles of twice as many rows fit
-# The kernel is compiled for each number of depots.
-MAX_DEPOTS = 8
 # Of CUDA's driver: the number of an attribute of kernels, the registers of a multiprocessor, and
 # what it takes of the shared memory of each block.
 _SHARE_OF_MEMORY = 9
 _REGISTERS = 65536
 _RESERVED = 1024
-
-
-def supports(environment: Environment) -> bool:
-    """Whether the kernel can take this batch."""
-    return environment.num_depots <= MAX_DEPOTS and environment.batch.num_nodes <= MAX_NODES
-
-
-@dataclass(frozen=True)
-class Launch:
-    """How a kernel is launched."""
-
-    dtype: torch.dtype = torch.bfloat16  # of the products
-    block: int = 16  # trajectories, or decisions, of a tile
-    num_warps: int = 8  # of a program
-    splits: int = 8  # programs that share the decisions of an instance in a replay
 
 
 @dataclass(frozen=True)
@@ -64,12 +45,6 @@ class FusedOptions:
 
 
 PLAIN = FusedOptions()
-
-
-def launch_of(nodes: int, *, replays: bool = False) -> Launch:
-    """The quickest launch for so many nodes."""
-    # A replay is quicker with larger tiles as long as they fit, a rollout is not.
-    return Launch(block=32 if replays and nodes <= LARGE_TILES else 16)
 
 
 def fused_rollout(
@@ -89,10 +64,10 @@ def fused_rollout(
     batch = environment.batch
     size, trajectories = starts.shape
     nodes, device = batch.num_nodes, batch.device
-    launch = launch or launch_of(nodes)
+    launch = launch or Launch()
     width = tables.embedding.shape[-1]
     max_steps = options.max_steps or environment.max_steps
-    block_nodes = max(16, triton.next_power_of_2(nodes))
+    block_nodes = padded(nodes)
     weights = (tables.read_weight, tables.match_weight)
     node_table, instance_table = pack(batch, *weights, block_nodes)
     same_duration = batch.duration is batch.distance

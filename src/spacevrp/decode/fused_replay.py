@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.depot_choices import DepotChoices
-from spacevrp.decode.fused import LARGE_TILES, Launch, launch_of, match_type, move_weights
+from spacevrp.decode.fused import match_type, move_weights
+from spacevrp.decode.launch import LARGE_TILES, Launch, padded, replay_launch
 from spacevrp.decode.packing import pack_facts
 from spacevrp.decode.replay import of_decisions
 from spacevrp.decode.trace import Trace
@@ -78,7 +79,8 @@ def fused_replay_gradients(
     launch: Launch | None = None,
 ) -> dict[str, Tensor]:
     """Gradients with respect to the tables, for at most 256 nodes."""
-    launch = launch or launch_of(tables.embedding.shape[1], replays=True)
+    _, nodes, width = tables.embedding.shape
+    launch = launch or replay_launch(nodes, width, tables.embedding.device)
     each = of_decisions(coefficient, trace)
     depots = 1 if trace.depot is None else trace.num_depots
     rows = _Rows.of_moves(trace, each)
@@ -100,8 +102,6 @@ def _gradients_of(
 ) -> dict[str, Tensor]:
     """Gradients of what some decisions add up to."""
     # Imported here: Triton is only there where it is needed.
-    import triton
-
     from spacevrp.decode.move_kernel import GRADIENT_COLUMNS, fact_gradient_kernel
     from spacevrp.decode.replay_kernel import (
         list_kernel,
@@ -113,7 +113,7 @@ def _gradients_of(
     size, rows = these.action.shape[0], these.action[0].numel()
     nodes, device = these.allowed.shape[3], these.action.device
     width = tables.embedding.shape[-1]
-    block_nodes = max(16, triton.next_power_of_2(nodes))
+    block_nodes = padded(nodes)
     small = block_nodes <= LARGE_TILES
     at_once = _MULTIPLIED_AT_ONCE if small else _SUMMED_AT_ONCE
     on_nvidia = device.type == "cuda" and torch.version.cuda is not None
@@ -154,7 +154,8 @@ def _gradients_of(
         these.first, these.current, these.action, these.signals, these.allowed, these.coefficient,
         chosen, number, *moves,
         weight, sums, match, context, query, scalars, rows, nodes,
-        BLOCK_R=launch.block, SIGNALS=tables.num_signals, MOVES=tables.move_first is not None,
+        BLOCK_R=launch.block, HELD=launch.held,
+        SIGNALS=tables.num_signals, MOVES=tables.move_first is not None,
         DEPOTS=depots, ODDS=these.odds, CLIPPING=tables.clipping, SCALE=1.0 / math.sqrt(width),
         FAST=device.type == "cuda",
         num_stages=1,  # nothing is fetched ahead: the registers are all taken

@@ -45,7 +45,7 @@ def replay_kernel(
     # Factors of the gradients.
     out_weight_ptr, out_sums_ptr, out_match_ptr, out_context_ptr, out_query_ptr, out_scalars_ptr,
     total, nodes,
-    WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr,
+    WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr, HELD: tl.constexpr,
     SIGNALS: tl.constexpr, MOVES: tl.constexpr, DEPOTS: tl.constexpr, ODDS: tl.constexpr,
     CLIPPING: tl.constexpr, SCALE: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
@@ -59,9 +59,7 @@ def replay_kernel(
     value_at = keyed_ptr + b * nodes * 2 * WIDTH + cols[:, None] * 2 * WIDTH + dims[None, :]
     key_at = value_at + WIDTH
     embedding_at = embedding_ptr + b * nodes * WIDTH + cols[:, None] * WIDTH + dims[None, :]
-    # Small tables stay on the multiprocessor, larger ones are read again for each product.
-    HELD: tl.constexpr = BLOCK_N <= 128
-    if HELD:
+    if HELD:  # tables stay on the multiprocessor, others are read again for each product
         value_sum = tl.load(value_at, mask=inside_table, other=0.0)  # (N, D)
         key_sum = tl.load(key_at, mask=inside_table, other=0.0)  # (N, D)
         embedding = tl.load(embedding_at, mask=inside_table, other=0.0)  # (N, D)

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from spacevrp.decode import rollout
 from spacevrp.decode.deviation import Deviations
-from spacevrp.decode.fused import FusedOptions, fused_rollout, supports
+from spacevrp.decode.fused import FusedOptions, fused_rollout
+from spacevrp.decode.launch import supports
 from spacevrp.decode.native_rollout import native_rollout
 from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.rollout import Drawn, Move, Rollout, advance
@@ -58,22 +59,23 @@ class Drawing:
 Decode = Callable[[Environment, DecoderTables, Tensor, Drawing], Moves]
 
 
-def decoder_of(environment: Environment, problems: Sequence[Problem], settings: Settings) -> Decode:
-    """What completes plans of these instances on their device."""
-    if uses_kernel(environment):
+def decoder_of(
+    environment: Environment, problems: Sequence[Problem], settings: Settings, width: int
+) -> Decode:
+    """What completes plans of these instances on their device, by a network of that width."""
+    if uses_kernel(environment, width):
         return partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
     if settings.compiled and supports_native(environment.batch):
         return partial(_roll_out_native, deadline=settings.deadline)
     return partial(_roll_out, deadline=settings.deadline)
 
 
-def uses_kernel(environment: Environment) -> bool:
-    """Whether the rollouts run in one launch: on a GPU, few nodes and depots, Triton."""
+def uses_kernel(environment: Environment, width: int) -> bool:
+    """Whether the rollouts run in one launch: on a GPU with Triton that they fit."""
     if not environment.home.direct:
         return False  # the kernel looks at direct arcs alone
-    if environment.batch.device.type != "cuda" or not supports(environment):
-        return False
-    return _has_triton()
+    on_gpu = environment.batch.device.type == "cuda"
+    return on_gpu and _has_triton() and supports(environment, width)
 
 
 @cache

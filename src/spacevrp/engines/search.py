@@ -102,7 +102,7 @@ def _search(
     degrees = torch.tensor([settings.temperature(number) for number in range(1 + plan.draws)])
     temperature = degrees.to(batch.device)[plan.rounds]  # (R,)
     seeds = seeds_of_augmentations(model, batch, problems, settings)  # (I, V, M)
-    decode = decoder_of(environment, problems, settings)
+    decode = decoder_of(environment, problems, settings, model.config.width)
     # What a policy would pay for the expected prizes says nothing of its plan for the real ones.
     beams = 0 if expected is not None else settings.beam_width
     best = Foreseen(batch, environment.max_steps + 2, known=expected is None)

@@ -13,10 +13,13 @@ import torch
 from torch import Tensor, library
 
 from spacevrp.model.attention import LEAST_SUM, distance_attention, keyed_values
+from spacevrp.model.kernel_memory import shared_memory
 
 MAX_NODES = 256
 _ONE_TILE = 128  # nodes; of more, so many rows at a time:
 _ROWS = 32
+# Shared memory that a gradient takes with one tile, in bytes; with less, half as many nodes.
+_MEMORY_OF_ONE_TILE = 128 * 1024
 # What the operands of a tensor core may be here; the twin serves all other types.
 _KERNEL_TYPES = (torch.bfloat16,)
 _KERNEL_WIDTHS = (64, 128)
@@ -65,7 +68,7 @@ def fused_mix(qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor) -> T
     qkv, spread, weight, real = _laid_out(qkv, spread, weight, is_node)
     size, nodes, channels = qkv.shape
     out = qkv.new_empty((size, nodes, channels // 3))
-    options = _options(qkv, _CHANNELS)
+    options = _options(qkv, _ONE_TILE, _CHANNELS)
     mix_kernel[_grid(qkv, options)](qkv, spread, weight, real, out, nodes, **options)
     return out
 
@@ -79,7 +82,10 @@ def fused_mix_backward(
 
     qkv, spread, weight, real = _laid_out(qkv, spread, weight, is_node)
     grad_qkv = torch.empty_like(qkv)
-    options = _options(qkv, _CHANNELS if qkv.shape[1] <= _ONE_TILE else _FEWER_CHANNELS)
+    small = shared_memory(qkv.device) < _MEMORY_OF_ONE_TILE
+    one_tile = _ONE_TILE // 2 if small else _ONE_TILE
+    channels = _CHANNELS if qkv.shape[1] <= one_tile else _FEWER_CHANNELS
+    options = _options(qkv, one_tile, channels)
     grid = _grid(qkv, options)
     shares = weight.new_empty(grid)
     taken = (qkv, spread, weight, real, grad.contiguous())
@@ -100,7 +106,7 @@ def _grid(qkv: Tensor, options: Mapping[str, Any]) -> tuple[int, int, int]:
     return qkv.shape[0], 2, options["WIDTH"] // options["BLOCK_D"]
 
 
-def _options(qkv: Tensor, channels: int) -> dict[str, Any]:
+def _options(qkv: Tensor, one_tile: int, channels: int) -> dict[str, Any]:
     import triton
 
     width = qkv.shape[2] // 6
@@ -108,7 +114,7 @@ def _options(qkv: Tensor, channels: int) -> dict[str, Any]:
     return {
         "WIDTH": width,
         "BLOCK_N": block,
-        "BLOCK_M": block if block <= _ONE_TILE else _ROWS,
+        "BLOCK_M": block if block <= one_tile else _ROWS,
         "BLOCK_D": min(channels, width),
         "TINY": LEAST_SUM,
         "FAST": qkv.is_cuda,

@@ -9,8 +9,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from spacevrp.decode.fused import FusedOptions, fused_rollout, supports
+from spacevrp.decode.fused import FusedOptions, fused_rollout
 from spacevrp.decode.fused_replay import fused_replay_gradients
+from spacevrp.decode.launch import supports
 from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import replay_gradients, trained_tables
 from spacevrp.decode.rollout import advance, rollout
@@ -201,7 +202,7 @@ class TrainStep:
 
     def uses_kernels(self, environment: Environment) -> bool:
         """Whether these instances are decoded by the kernels."""
-        return self.fused and supports(environment)
+        return self.fused and supports(environment, self.model.config.width)
 
     def share(self) -> None:
         """Sum the gradients over processes."""
