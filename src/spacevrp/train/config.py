@@ -116,7 +116,8 @@ class TrainConfig:
         Decay of the running average of the weights (0: none).
     precision
         Type of the matrix products; with ``float64`` everything is. The fused kernels, which a GPU
-        uses for up to 256 nodes (128 on an A100) unless it is ``float64``, always multiply in bfloat16.
+        uses for up to 256 nodes (128 on an A100) unless it is ``float64``, always multiply in
+        bfloat16.
     seed
         Of everything random.
     checkpoint_seconds, log_steps
