@@ -11,9 +11,9 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// What comes first in an objective counts so many times as much in the search.
+// What comes before the cost in an objective counts so many times as much in the search.
 constexpr double MUCH = 20.0;
-// What does not count at all breaks ties.
+// What comes after it breaks ties.
 constexpr double LITTLE = 1e-6;
 
 } // namespace
@@ -185,23 +185,33 @@ void Model::price_objective() {
         }
     const double of_time = arc_weight * (times > 0.0 && lengths > 0.0 ? lengths / times : 1.0);
     const double of_route = arc_weight * farthest + dearest;
-    const auto cost_first = std::find(kept.first.begin(), kept.first.end(), Term::cost);
-    // One unit of the weighted sum. Where the cost has no weight in it, it breaks ties alone.
+    // The terms in their order, the weighted sum after them; what has no weight at all is the cost,
+    // which breaks ties. Each outweighs those after it.
+    const auto place_of = [&](Term term) {
+        return static_cast<int>(std::find(kept.first.begin(), kept.first.end(), term) -
+                                kept.first.begin());
+    };
+    const int last = static_cast<int>(kept.first.size());
     const double most = std::max(kept.weights[2], kept.weights[3]);
-    double of_sum = 1.0;
+    int of_cost = place_of(Term::cost);
+    if (of_cost == last && kept.weights[0] <= 0.0 && std::max(most, kept.weights[1]) > 0.0)
+        ++of_cost;
+    const auto times_cost = [&](int place) {
+        const double before = of_cost - place;
+        return before > 0.0 ? std::pow(MUCH, 2.0 * before - 1.0)
+                            : LITTLE * std::pow(MUCH, 2.0 * before + 2.0);
+    };
+    double of_sum = 0.0; // one unit of it
     if (kept.weights[0] > 0.0)
         of_sum = 1.0 / kept.weights[0];
     else if (most > 0.0)
-        of_sum = MUCH * of_time / most;
+        of_sum = times_cost(last) * of_time / most;
     else if (kept.weights[1] > 0.0)
-        of_sum = MUCH * of_route / kept.weights[1];
-    if (cost_first != kept.first.end())
-        of_sum *= LITTLE;
+        of_sum = times_cost(last) * of_route / kept.weights[1];
     const auto price = [&](Term term, double unit) {
-        const auto place = std::find(kept.first.begin(), kept.first.end(), term);
-        if (place == kept.first.end())
-            return of_sum * kept.weights[at(static_cast<int>(term))];
-        return place < cost_first ? MUCH * unit : LITTLE * unit;
+        const int place = place_of(term);
+        return place == last ? of_sum * kept.weights[at(static_cast<int>(term))]
+                             : unit * times_cost(place);
     };
     kept.route_price = price(Term::vehicles, of_route);
     kept.makespan_price = price(Term::makespan, of_time);
