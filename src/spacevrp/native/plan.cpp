@@ -107,7 +107,36 @@ void Plan::load(const Routes &plan) {
             if (other >= 0 && std::find(stops.begin(), stops.end(), other) == stops.end())
                 stops.push_back(other);
         }
-        take(type, stops);
+        if (!take(type, stops))
+            take_with_one_more(type, stops);
+    }
+}
+
+// Pinned customers who break a rule alone (the last may have no arc to the end, say), with the
+// unit after them that keeps all at the least cost.
+void Plan::take_with_one_more(int type, std::vector<Node> stops) {
+    std::vector<std::pair<double, Node>> found;
+    const auto before = static_cast<std::ptrdiff_t>(stops.size());
+    const auto with = [&](Node head) {
+        stops.erase(stops.begin() + before, stops.end());
+        stops.push_back(head);
+        if (model.partner[at(head)] >= 0)
+            stops.push_back(model.partner[at(head)]);
+    };
+    for (const Node head : bank) {
+        if (is_fixed[at(head)])
+            continue;
+        with(head);
+        const double cost =
+            checked_cost(type, stops.data(), static_cast<int>(stops.size())) - model.skip[at(head)];
+        if (cost < INFINITE)
+            found.emplace_back(cost, head);
+    }
+    std::sort(found.begin(), found.end());
+    for (const auto &[cost, head] : found) {
+        with(head);
+        if (take(type, stops))
+            return;
     }
 }
 

@@ -180,6 +180,7 @@ public:
 
 private:
     bool take(int type, const std::vector<Node> &stops);
+    void take_with_one_more(int type, std::vector<Node> stops);
     void reserve(Route &r, int count) const;
     // For stops and arcs that were written into the route already: all is as it was before `from`,
     // and one customer was added, or -1.
