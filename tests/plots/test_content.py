@@ -13,6 +13,7 @@ from spacevrp.plots.content import (
     dashes_of,
     depot_kinds,
     headline,
+    looks_of,
     stop_kinds,
     verdict,
 )
@@ -100,6 +101,21 @@ BROKEN = "breaks a rule: route 1 leaves with a load of {}, capacity is 10"
 )
 def test_the_verdict_in_words(four_customers: Build, features, routes, said) -> None:
     assert verdict(Solution.judged(four_customers(**features), routes)) == said
+
+
+@pytest.mark.parametrize(
+    ("demand", "load", "broken"),
+    [([0, 6, 4, 3, 7], "20/10", BROKEN.format(20)), ([0, 8, -3, 2, 0], "10/10", "")],
+)
+def test_loads_of_routes_without_the_depot_are_those_of_the_rules(
+    four_customers: Build, demand, load, broken
+) -> None:
+    """On board before the first stop are 20; or 10, which become 2, 5, 3 and 3."""
+    solution = Solution.judged(four_customers(demand=demand, capacity=10), [[1, 2, 3, 4]])
+    (look,), (route,) = looks_of(solution), solution.plan.routes
+    assert look.load == load
+    assert (broken in verdict(solution)) == bool(broken)
+    assert route.peak_load == float(load.split("/")[0])
 
 
 def test_many_broken_rules_are_counted(four_customers: Build) -> None:

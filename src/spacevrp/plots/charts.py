@@ -111,6 +111,8 @@ def plot_load(solution: Solution, ax: Axes | None = None) -> Axes:
     many = len(plan.routes) > 12
     for look, route in zip(looks_of(solution), plan.routes, strict=True):
         loads = [stop.load for stop in route.stops]
+        if route.stops[0].kind != "start":  # a plan made by hand without the depot
+            loads.insert(0, route.loads[0])
         axes.step(
             range(len(loads)),
             loads,

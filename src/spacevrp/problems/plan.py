@@ -36,23 +36,17 @@ class Stop:
     kind
         ``start``, ``end``, ``visit``, ``pickup``, ``delivery`` or ``reload``.
     leg_cost, leg_duration, leg_length
-        Of the way here from the stop before; 0 at the start. A leg costs its length, times what a
-        unit costs the vehicle.
+        Of the way here; 0 at the start. A leg costs its length times what a unit costs the vehicle.
     reached, left
         Arrival and departure in the numbers of the problem; :attr:`arrival` and :attr:`departure`
         are the same as the user's own moments.
-    waiting, service
-        Time spent on waiting for the window to open, and on service, its setup included.
-    pause
-        Time spent on breaks on the way here.
-    amount
-        What is handed over here (positive) or taken in (negative).
-    pickup
-        What is taken in beside what is handed over, at a stop with both.
-    load
-        On board when leaving.
-    loads
-        The same of every kind of load; ``amount``, ``pickup`` and ``load`` are of the first.
+    waiting, service, pause
+        Time spent on waiting for the window to open, on service, its setup included, and on breaks
+        on the way here.
+    amount, pickup
+        What is handed over (positive) or taken in (negative), and what is taken in beside that.
+    load, loads
+        On board when leaving, of the first kind of load, as ``amount`` and ``pickup``, and of all.
     opening, closing
         The window, in the numbers of the problem.
     """
@@ -97,9 +91,9 @@ class RoutePlan:
     """One route: its stops and what they add up to.
 
     ``number`` counts from 1, as in the referee's messages. A tour without a depot ends where it
-    began. ``vehicle`` is what holds for the vehicle, where there are types of them. Where a problem
-    has rules of routes, ``scheduled`` says that the route leaves as late as it may already, and
-    ``pauses`` has the breaks.
+    began. ``vehicle`` is what holds for it where there are types. Where a problem has route rules,
+    ``scheduled`` says that the route leaves as late as it may already, and ``pauses`` has the
+    breaks. ``loads`` are on board before the first stop, a depot or not.
     """
 
     number: int
@@ -107,6 +101,7 @@ class RoutePlan:
     vehicle: Terms | None = None
     scheduled: bool = False
     pauses: tuple[Pause, ...] = ()
+    loads: tuple[float, ...] = ()
 
     @property
     def fixed_cost(self) -> float:
@@ -199,7 +194,7 @@ class RoutePlan:
     @property
     def peak_load(self) -> float:
         """The largest load on the way."""
-        return max(stop.load for stop in self.stops)
+        return peaks_of(self)[0]
 
 
 @dataclass(frozen=True)
@@ -280,7 +275,8 @@ def make_plan(problem: Problem, routes: Iterable[Iterable[int]], cost: float) ->
         terms = None if driven_by is None else problem.fleet[driven_by[number - 1]]
         nodes = _travelled(problem, listed, terms)
         if nodes:
-            planned.append(planner.plan(number, nodes, terms))
+            route = planner.plan(number, nodes, terms)
+            planned.append(replace(route, loads=_loads_before(problem, route.stops[0])))
     visited = {stop.node for route in planned for stop in route.stops}
     skipped = tuple(node for node in problem.customers if node not in visited)
     return Plan(problem, tuple(planned), cost, skipped)
@@ -293,7 +289,7 @@ def capacities_of(problem: Problem, route: RoutePlan) -> tuple[float, ...]:
 
 def peaks_of(route: RoutePlan) -> list[float]:
     """The largest load of every kind on the way."""
-    return [max(loads) for loads in zip(*(stop.loads for stop in route.stops), strict=True)]
+    return [max(loads) for loads in zip(route.loads, *(s.loads for s in route.stops), strict=True)]
 
 
 def node_id(problem: Problem, node: int) -> Hashable:
@@ -307,7 +303,7 @@ def _travelled(problem: Problem, nodes: tuple[int, ...], terms: Terms | None) ->
     if all(node in depots for node in nodes):
         return ()
     if not depots:
-        # The way back to the first node is understood, and counts once even where it is listed.
+        # The way back to the first node counts once, listed or not.
         return nodes if len(nodes) > 1 and nodes[0] == nodes[-1] else (*nodes, nodes[0])
     is_open = problem.open_routes if terms is None else terms.end is None
     if is_open and nodes[-1] in depots:
@@ -454,6 +450,12 @@ def _total(values: Iterable[float]) -> float:
 
 
 # ------------------------------------------------------------------------------------------- loads
+
+
+def _loads_before(problem: Problem, first: Stop) -> tuple[float, ...]:
+    """On board before the first stop; a depot has no demand."""
+    handed = zip(first.loads, problem.loads[first.node], problem.pickups[first.node], strict=True)
+    return tuple(float(load + amount - taken) for load, amount, taken in handed)
 
 
 def _loads_on_way(
