@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from spacevrp.bench import gap_table, paper, records, references
 from spacevrp.bench.gap_table import AVERAGE, GapRow
+from spacevrp.bench.options import distinct_names
 from spacevrp.bench.references import Reference
-from spacevrp.bench.runner import Outcome, SolvedRow, label_models
+from spacevrp.bench.runner import Outcome, SolvedRow
 from spacevrp.cli.main import main
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.errors import SpacevrpError
@@ -80,6 +82,9 @@ def test_averages_as_in_the_paper() -> None:
     assert [one.kind for one in (symmetric, asymmetric, both)] == [AVERAGE] * 3
     assert (both.instances, both.seconds_model, both.violations) == (16, 8.0, 4)
     assert (symmetric.augmentations, asymmetric.augmentations, both.augmentations) == (8, 128, None)
+    # By other protocols nothing is compared: the figure is that of the same variants.
+    plain, *_ = gap_table.symmetric_and_asymmetric([replace(r, difference=None) for r in rows])
+    assert figures(plain) == (3.0, 3.0, 2.0, None)
 
 
 def test_no_average_of_halves_of_which_one_is_missing() -> None:
@@ -158,10 +163,10 @@ def test_the_papers_figures_for_a_setting(changes, variant, gap):
 
 
 def test_labels_tell_models_apart() -> None:
-    told = [{"given": "runs/a/last"}, {"given": "runs/b/last"}, {"given": "plain"}]
-    assert label_models(told) == ["runs/a/last", "runs/b/last", "plain"]
+    told = ["runs/a/last", "runs/b/last", "plain"]
+    assert distinct_names("--weights", "models", told) == told
     with pytest.raises(SpacevrpError, match="expected different models, received plain twice"):
-        label_models([{"given": "plain"}, {"given": "plain"}])
+        distinct_names("--weights", "models", ["plain", "plain"])
 
 
 def test_models_beside_each_other(tiny_model, tiny_weights, tmp_path, capsys, known_references):

@@ -22,6 +22,7 @@ from spacevrp.formats import write_npz
 from spacevrp.formats.archive import Archive, write_archive
 from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
+from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import parse_variant
 from spacevrp.solver import Solver
@@ -45,7 +46,12 @@ def known(*costs: float | None, solver: str = "x") -> list[Reference | None]:
 
 
 def measure(
-    model: SpaceModel, problems: list[Any], best: list[Any], oracle: list[Any], augmentations: int
+    model: SpaceModel,
+    problems: list[Any],
+    best: list[Any],
+    oracle: list[Any],
+    augmentations: int,
+    protocol: str = "paper",
 ) -> GapRow:
     """A set of CVRP, solved and beside its references."""
     held = sets.TestSet(problems, best, oracle)
@@ -53,7 +59,7 @@ def measure(
     solver = Model(Solver(model, "cpu"), {}, model.config, "")
     theirs = SEEN.paper_gap(source, solver, augmentations)
     outcome = solve_set(solver.solver, problems, augmentations)
-    return gap_row(source, solver, augmentations, theirs, outcome)
+    return gap_row(source, solver, augmentations, theirs, outcome, protocol=protocol)
 
 
 # ------------------------------------------------------------------------------------------- gaps
@@ -131,6 +137,12 @@ def test_the_papers_figure_stands_beside_as_many_augmentations(tiny_model, monke
     assert (row.paper_gap, row.oracle_gap, row.difference) == (1.83, None, None)
     assert "nothing to compare with the paper" in summary([row])
     assert "at least as good as the paper on 0 of 1, mean difference +" in summary([row, full])
+    # Plans of other protocols are made in other ways: the figure stands there, no difference.
+    for protocol in ("network", "default"):
+        row = measure(tiny_model, problems, best, oracle, augmentations=8, protocol=protocol)
+        assert (row.oracle_gap, row.paper_gap, row.difference) == (full.oracle_gap, 1.83, None)
+        assert "nothing to compare with the paper" in summary([row])
+        assert "at least as good" not in summary([row])
 
 
 def test_an_instance_without_a_plan_counts(tiny_model: SpaceModel) -> None:
@@ -188,6 +200,24 @@ def test_the_whole_command(tiny_weights, tmp_path, capsys, monkeypatch):
     rows = record["rows"]
     assert (rows[-1]["best"], rows[-1]["oracle"]) == ("lkh", "lkh")
     assert rows[-1]["cost"] <= rows[-2]["cost"]  # more augmentations are never worse
+    sentence = "Each set is solved with one augmentation and with all."
+    assert sentence in (out / "seen.md").read_text()
+    once = ["--problems", "OP", "--augment-symmetric", "1", "-o", str(tmp_path / "once")]
+    assert main([*command, *once]) == 0
+    assert sentence not in (tmp_path / "once" / "seen.md").read_text()
+
+
+def test_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        batch_file(tmp_path / name / "data", "OP", 6, 1)
+    batch_file(tmp_path / "other", "OP", 6, 1)
+    folders = [tmp_path / "a/data", tmp_path / "b/data", tmp_path / "other"]
+    args = argparse.Namespace(count=0, problems=None, data=folders)
+    assert [one.place for one in SEEN.sources(args)] == [*map(str, folders[:2]), "other"]
+    args.data = [folders[0], tmp_path / "a" / "." / "data"]
+    with pytest.raises(SpacevrpError, match="--data: expected different folders, received"):
+        SEEN.sources(args)
 
 
 @pytest.mark.data

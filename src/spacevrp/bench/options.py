@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,17 @@ def variant_names(text: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(parse_variant(name.strip()).name for name in text.split(",")))
     except SpacevrpError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def distinct_names(option: str, noun: str, given: Sequence[str | Path]) -> list[str]:
+    """Short names of what was given: the last part of each, unless two have the same."""
+    for one, times in Counter(map(str, given)).items():
+        if times > 1:
+            raise SpacevrpError(f"{option}: expected different {noun}, received {one} twice")
+    names = [Path(one).name or str(one) for one in given]
+    return [
+        str(one) if names.count(name) > 1 else name for one, name in zip(given, names, strict=True)
+    ]
 
 
 # ------------------------------------------------------------------------------------- declarations

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -18,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacevrp.bench.neighbours import Neighbours
-from spacevrp.bench.options import SUFFIX
+from spacevrp.bench.options import SUFFIX, distinct_names
 from spacevrp.bench.records import checksum, settings_key
 from spacevrp.bench.tables import Report, TableRow, column
-from spacevrp.problems.errors import SpacevrpError
 from spacevrp.writing import append_line, read_lines
 
 if TYPE_CHECKING:
@@ -76,7 +74,7 @@ def load_models(
     protocol = getattr(args, "protocol", None)
     asked = args.weights if isinstance(args.weights, list) else [args.weights]
     loaded = [load_model(one, protocol) for one in asked]
-    labels = label_models([told for _, told in loaded])
+    labels = distinct_names("--weights", "models", [told["given"] for _, told in loaded])
     heads = getattr(args, "policy_heads", None)
     models = []
     for (model, told), label in zip(loaded, labels, strict=True):
@@ -85,18 +83,6 @@ def load_models(
         solver = Solver(weights, args.device, threads=threads, engine=engine)
         models.append(Model(solver, told, model.config, label, heads))
     return models
-
-
-def label_models(told: Sequence[dict[str, Any]]) -> list[str]:
-    """Short names of models: the last part of what was given, unless two have the same."""
-    names = [Path(one["given"]).name or one["given"] for one in told]
-    for name, times in Counter(one["given"] for one in told).items():
-        if times > 1:
-            raise SpacevrpError(f"--weights: expected different models, received {name} twice")
-    return [
-        one["given"] if names.count(name) > 1 else name
-        for one, name in zip(told, names, strict=True)
-    ]
 
 
 # ----------------------------------------------------------------------------------------- solving

@@ -84,8 +84,8 @@ def generated(variant: Variant, size: int, count: int, seed: int) -> Source:
     return Source(variant, GENERATED, key, make, known)
 
 
-def from_folder(folder: Path, count: int) -> list[Source]:
-    """The first ``count`` instances (0: all) of every batch in a folder."""
+def from_folder(folder: Path, count: int, place: str) -> list[Source]:
+    """The first ``count`` instances (0: all) of every batch in a folder, called ``place``."""
     if not folder.is_dir():
         raise FormatError(f"{folder}: expected a folder of .npz batches, found none")
     paths = sorted(folder.glob("*.npz"))
@@ -95,7 +95,7 @@ def from_folder(folder: Path, count: int) -> list[Source]:
     for path in paths:
         variant, content = variant_of(path), hashlib.sha256(path.read_bytes()).hexdigest()
         key = {"variant": variant.name, "file_sha256": content, "count": count}
-        sources.append(Source(variant, folder.name, key, partial(read_set, path, count)))
+        sources.append(Source(variant, place, key, partial(read_set, path, count)))
     return sources
 
 
