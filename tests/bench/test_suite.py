@@ -18,11 +18,12 @@ from spacevrp import native
 from spacevrp.bench import paper, suite_methods
 from spacevrp.bench.references import References, SetName
 from spacevrp.bench.references_command import merge
-from spacevrp.bench.suite import Run, _Lines, better, line_of, measure
+from spacevrp.bench.suite import Run, _Lines, _lines_asked, better, line_of, measure
 from spacevrp.bench.suite_days import KINDS, build_day
 from spacevrp.bench.suite_methods import FROM_NETWORK, SEARCH, Found, Item, Setting, methods
 from spacevrp.bench.suite_table import compare_solvers, table
 from spacevrp.bench.suites import SUITES, Instance, read_file
+from spacevrp.bench.tables import _head
 from spacevrp.cli.main import main
 from spacevrp.formats import write
 from spacevrp.generators import generate
@@ -156,6 +157,44 @@ def test_who_cannot_take_a_problem_says_why(monkeypatch: pytest.MonkeyPatch) -> 
     (tour,) = generate("TSP", 6, 1, 1)
     assert "not installed" in (methods()["lkh"].refuses(tour) or "")
     assert methods()["pyvrp"].refuses(tour) is None  # what is required is an error, not left out
+
+
+# ----------------------------------------------------------------------------------- who takes part
+
+
+def test_a_size_for_all_makes_one_of_a_problem_with_several() -> None:
+    args = argparse.Namespace(size=60, count=2)
+    names = [one.name for one in SUITES["frontier"].instances(args)]
+    assert [name for name in names if name.startswith("CVRP-")] == ["CVRP-n60-i0", "CVRP-n60-i1"]
+    assert len(names) == len(set(names)) == 2 * 10  # eleven cases, CVRP twice
+    usual = argparse.Namespace(size=None, count=1)
+    assert len(list(SUITES["frontier"].instances(usual))) == 11
+
+
+def test_a_solver_that_is_named_is_no_stand_in() -> None:
+    lines = SUITES["equal-time"].lines_of("CVRP")
+    stand_in = [{SEARCH: None}, {FROM_NETWORK: None}, {"pyvrp": None, "ortools": "10"}]
+    assert list(lines) == _lines_asked(lines, None) == stand_in
+    found = [line for line in _lines_asked(lines, (SEARCH, "pyvrp", "ortools", "lkh")) if line]
+    assert found == [{SEARCH: None}, {"pyvrp": None}, {"ortools": "10"}, {"lkh": None}]
+    assert [line for line in _lines_asked(lines, ("*",)) if line] == stand_in
+
+
+def test_solvers_of_which_none_can_take_part_are_an_error(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(ORACLES["lkh"], "is_installed", classmethod(lambda cls: False))
+    command = ["bench", "suite", "frontier", "--only", "ATSP:100", "--solvers", "lkh"]
+    assert main(command) == 2
+    told = capsys.readouterr().err
+    assert "lkh is left out on ATSP: it is not installed" in told
+    assert "--solvers: expected one that can take these problems, received none" in told
+
+
+def test_a_page_tells_no_number_of_cores_that_it_does_not_know() -> None:
+    none = {"begin": None, "end": None}
+    record = {"machine": {"processor": "Xeon"}, "versions": ["pyvrp 1"], "command": "spacevrp"}
+    assert "Device: Xeon. Load" in _head("a suite", {**record, "load_average": none})
+    record["machine"] = {"processor": "Xeon", "cores": 2}
+    assert "Device: Xeon, 2 cores. Load" in _head("a suite", {**record, "load_average": none})
 
 
 # ------------------------------------------------------------------------------------------ methods

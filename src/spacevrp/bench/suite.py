@@ -197,6 +197,8 @@ def _runs(suite: Suite, args: argparse.Namespace) -> Iterator[Run]:
                 for limit in args.time or ((own,) if own else suite.limits)
             ]
     pairs = {pair for pairs in able.values() for pair in pairs}
+    if not pairs:
+        raise SpacevrpError("--solvers: expected one that can take these problems, received none")
     for limit in sorted({limit for limit, _ in pairs}, key=length):
         for seed in range(1, args.seeds + 1):
             for one in chosen:
@@ -215,14 +217,18 @@ def _wanted(one: Instance, only: Sequence[str] | None) -> bool:
 
 
 def _lines_asked(lines: Sequence[Line], asked: Sequence[str] | None) -> list[Line]:
-    """The suite's, without those that were not asked for, and others that were."""
+    """The suite's, without those that were not asked for, and others that were.
+
+    Who is asked for by its name has a line of its own, and stands in for nobody.
+    """
     if asked is None:
         return list(lines)
-    named = {name for line in lines for name in line}
+    named = {name: own for line in lines for name, own in line.items()}
     chosen: list[Line] = [
-        {name: own for name, own in line.items() if _matches(name, asked)} for line in lines
+        {name: own for name, own in line.items() if _matches(name, asked) and name not in asked}
+        for line in lines
     ]
-    return [*chosen, *({name: None} for name in asked if name in methods() and name not in named)]
+    return [*chosen, *({name: named.get(name)} for name in asked if name in methods())]
 
 
 def _first_able(line: Line, one: Instance) -> tuple[str, str | None] | None:

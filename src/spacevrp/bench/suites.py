@@ -83,9 +83,9 @@ Cases = Sequence[tuple[str, int]]
 
 
 def _generated(cases: Cases, args: argparse.Namespace) -> Iterator[Instance]:
-    """Of variants."""
-    for name, usual in cases:
-        size, rules = args.size or usual, partial(_example, name)
+    """Of variants; several sizes of one are the same where ``--size`` names it."""
+    for name, size in dict.fromkeys((name, args.size or usual) for name, usual in cases):
+        rules = partial(_example, name)
         for index in range(args.count):
             load = partial(_generated_item, name, size, index)
             yield Instance(name, f"{name}-n{size}-i{index}", size, load, size, rules)

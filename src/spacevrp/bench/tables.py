@@ -221,7 +221,8 @@ def _head(title: str, record: Mapping[str, Any]) -> str:
     load = {when: ", ".join(map(str, told or ())) for when, told in record["load_average"].items()}
     parts = [
         f"Weights: {'; '.join(map(describe_weights, told))}" if told else "; ".join(versions),
-        f"Device: {place.get('gpu', place['processor'])}, {place.get('cores', 'unknown')} cores"
+        f"Device: {place.get('gpu', place['processor'])}"
+        + (f", {place['cores']} cores" if "cores" in place else "")  # lines of suites tell none
         + (f", torch {versions['torch']}" if told else ""),
         *(
             f"{name.title()}: {record[name]}"
