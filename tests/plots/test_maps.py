@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +14,15 @@ pytest.importorskip("matplotlib", reason="plots are an extra")
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
-from spacevrp.plots import plot_instance, plot_solution
+from spacevrp.plots import plot_instance, plot_solution, style
 from spacevrp.plots.labels import Annotations
 from spacevrp.plots.maps import map_size
+from spacevrp.plots.page import page_data
+from spacevrp.plots.pictures import draw
 from spacevrp.plots.style import new_figure
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
@@ -124,6 +130,73 @@ def test_a_map_in_degrees(ax: Axes) -> None:
     assert set(written(ax)) == {"hub", "$x$ bakery", "dairy"}
     assert ax.xaxis.get_major_formatter()(13.4, 0) == "13.4°E"
     assert ax.yaxis.get_major_formatter()(-52.5, 0) == "52.5°S"
+
+
+def test_a_route_across_the_antimeridian_takes_the_short_way(ax: Axes) -> None:
+    problem = Problem.from_lonlat([(179, -17), (-179, -17), (179.5, -18)], speed_kmh=30)
+    solution = Solution.judged(problem, [[0, 1, 2, 0]])
+    plot_solution(problem, solution, ax)
+    assert ax.get_lines()[0].get_xydata().tolist() == [[181, -17], [179.5, -18]]
+    assert [ax.xaxis.get_major_formatter()(at, 0) for at in (179, 180, 181)] == [
+        *("179°E", "180°E", "179°W")
+    ]
+    assert "50 km" in warning(ax)  # a quarter of 2 degrees of 106 km; not of 358
+    assert [node["x"] for node in page_data(problem, solution)["nodes"]] == [179, 181, 179.5]
+    # A gap elsewhere is no narrower: nothing is moved.
+    wide = Problem.from_lonlat([(-120, 10), (0, 10), (120, 10)], speed_kmh=30)
+    assert [node["x"] for node in page_data(wide)["nodes"]] == [-120, 0, 120]
+
+
+def test_nothing_covers_the_scale() -> None:
+    """Names below the lowest stops would lie on it."""
+    places = [(13.4, 52.5), (13.3, 52.4), (13.305, 52.4), (13.31, 52.4), (13.315, 52.4)]
+    places += [(13.32, 52.4), (13.325, 52.4), (13.4, 52.401)]
+    ids = ["hub", *(f"stop {number}" for number in range(7))]
+    problem = Problem.from_lonlat(places, ids=ids, speed_kmh=30)
+    axes = new_figure(3.0, 3.0).add_subplot()
+    plot_solution(problem, Solution.judged(problem, [[0, *range(1, 8), 0]]), axes)
+    names = annotations(axes)
+    (words,) = (text for text in axes.texts if text.get_text() == "1 km")
+    scale = words.get_window_extent()
+    assert len(names.boxes) >= 3
+    assert not [name for name, box in names.boxes if scale.overlaps(Bbox.from_extents(box))]
+    spots = axes.transData.transform(places)
+    radius = max(names.radii) * axes.figure.dpi / 72
+    assert spots[:, 1].min() - radius > scale.y1
+
+
+@pytest.mark.parametrize("kind", ["routes", "schedule", "bars"])
+def test_names_are_no_formulas(kind: str) -> None:
+    ids = ["$hub$", "$a_1$ & $b^2$", "<b>c</b>"]
+    vans = [{"name": "$v_1$ for $z$", "capacity": 9}]
+    load: dict[str, Any] = {"demand": [0, 1, 1], "vehicles": vans}
+    problem = Problem.from_lonlat(PLACES, ids=ids, speed_kmh=30, **load)
+    axes = draw(
+        problem, Solution.judged(problem, [[0, 1, 2, 0]]), kind, new_figure(9, 6).add_subplot()
+    )
+    axes.figure.draw_without_rendering()
+    texts = [text for text in axes.findobj(Text) if "$" in text.get_text()]
+    assert len(texts) > (kind == "schedule")  # also of its rows
+    assert not any(text.get_parse_math() for text in texts)
+
+
+def test_letters_that_the_usual_font_lacks(ax: Axes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that a font of matplotlib's has, then two that none is said to have."""
+    problem = Problem.from_lonlat(PLACES, ids=["hub", "\u1d84", "東京 3"], speed_kmh=30)
+    solution = Solution.judged(problem, [[0, 1, 2, 0]])
+    monkeypatch.setattr(
+        style, "_other_font", lambda letter: "STIXGeneral" if letter == "\u1d84" else None
+    )
+    with pytest.warns(UserWarning, match="no installed font has some letters") as told:
+        plot_solution(problem, solution, ax)
+    assert len({str(one.message) for one in told}) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib warns of boxes
+        assert set(written(ax)) == {"hub", "\u1d84", "\\u6771\\u4eac 3"}
+    monkeypatch.undo()
+    font = style._other_font("\u1d84")
+    assert font is not None
+    assert ord("\u1d84") in style._letters(findfont(font))
 
 
 def wedges(customers: int, each: int) -> tuple[Problem, Solution]:

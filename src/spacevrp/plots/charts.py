@@ -8,7 +8,15 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.plots.content import RouteLook, headline, looks_of, short, unserved_nodes, verdict
-from spacevrp.plots.style import QUIET, RED, SEPARATOR, finish_title, new_axes
+from spacevrp.plots.style import (
+    QUIET,
+    RED,
+    SEPARATOR,
+    drawable,
+    finish_title,
+    new_axes,
+    write_names,
+)
 from spacevrp.problems.plan import RoutePlan
 from spacevrp.problems.plan_documents import places_of
 from spacevrp.problems.solution import Solution
@@ -28,6 +36,7 @@ def finish(axes: Axes, solution: Solution, what: str) -> None:
     axes.grid(axis="x", color=QUIET, alpha=0.25, lw=0.5)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+    write_names(axes)
 
 
 def count_lanes(solution: Solution) -> int:
@@ -38,15 +47,13 @@ def count_lanes(solution: Solution) -> int:
 def lanes(axes: Axes, solution: Solution) -> Iterator[tuple[int, RouteLook, RoutePlan]]:
     """Number, look and route of each lane; names them on the left."""
     looks, routes = looks_of(solution), solution.plan.routes
-    labels = [look.label for look in looks]
+    labels = [drawable(look.label) for look in looks]
     unserved = unserved_nodes(solution)
     if unserved:
         labels.append(f"unserved ({len(unserved)})")
     axes.set_yticks(range(len(labels)), labels, fontsize=7)
     for tick, look in zip(axes.get_yticklabels(), looks, strict=False):
         tick.set_color(look.colour)
-    for tick in axes.get_yticklabels():
-        tick.set_parse_math(False)
     if unserved:
         axes.get_yticklabels()[-1].set_color(RED)
     axes.set_ylim(len(labels) - 0.4, -0.6)

@@ -6,9 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from spacevrp.plots.style import SEPARATOR
+from spacevrp.problems.distances import Array
 from spacevrp.problems.explanation import is_missing_visit
 from spacevrp.problems.plan import RoutePlan, capacities_of, peaks_of
+from spacevrp.problems.plan_documents import places_of
 from spacevrp.problems.plan_text import count, describe_problem, write_number, write_worth
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -135,6 +139,23 @@ def verdict(solution: Solution) -> list[str]:
         codes = sorted({violation.code for violation in broken[_MOST_RULES:]})
         lines.append(f"and {len(broken) - _MOST_RULES} more times: {', '.join(codes)}")
     return lines
+
+
+def map_places(problem: Problem) -> Array | None:
+    """Where nodes lie on a map; None where it is unknown.
+
+    Longitudes are counted on beyond 180 degrees where nodes lie on both sides of the antimeridian:
+    the map ends in the widest gap between them.
+    """
+    places = places_of(problem)
+    if places is None or not problem.geographic:
+        return places
+    order = np.sort(places[:, 0])
+    gaps = np.diff(order, append=order[0] + 360.0)
+    if gaps[-1] >= gaps.max():
+        return places
+    beyond = places[:, 0] <= order[gaps.argmax()]
+    return places + np.outer(beyond, (360.0, 0.0))
 
 
 def unserved_nodes(solution: Solution) -> tuple[int, ...]:

@@ -16,6 +16,8 @@ from matplotlib.patches import Polygon
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
+from spacevrp.plots.style import families
+
 Array = NDArray[np.float64]
 
 # Where a name may stand beside its node: right, left, above, below, then the corners.
@@ -48,14 +50,23 @@ class Annotations(Artist):
     """Arrow heads, route numbers and names; what does not fit is left out.
 
     Whether it fits depends on the size of the picture, so all is placed again at each drawing.
+    None covers what is ``kept``, such as the scale.
     ``boxes`` has what was placed last: a text and its box (left, low, right, high) in pixels.
     """
 
     def __init__(
-        self, lines: Sequence[Line], names: Sequence[Name], marks: Array, radii: Array, size: float
+        self,
+        lines: Sequence[Line],
+        names: Sequence[Name],
+        marks: Array,
+        radii: Array,
+        size: float,
+        kept: Sequence[Artist] = (),
     ) -> None:
         super().__init__()
+        self.kept = list(kept)
         self.lines, self.names, self.size = list(lines), list(names), size
+        self.fonts = families("".join(name.text for name in names))
         self.marks, self.radii = marks, radii  # (N, 2) in data, (N,) in points
         self.boxes: list[tuple[str, tuple[float, ...]]] = []
         self.heads = 0
@@ -69,6 +80,9 @@ class Annotations(Artist):
         pixel = renderer.points_to_pixels(1.0)
         axes: Any = self.axes
         canvas = _Canvas(axes, renderer, pixel, self.marks, self.radii)
+        canvas.fonts = self.fonts
+        boxes = [artist.get_window_extent(renderer).extents for artist in self.kept]
+        canvas.taken = np.vstack([canvas.taken, *boxes])
         # Many names would hide the routes: they stay off the lines then.
         canvas.most_crossed = 1 if len(self.marks) <= _MANY else 0
         paths = [axes.transData.transform(line.points) for line in self.lines]
@@ -126,7 +140,7 @@ class _Canvas:
         reach = (radii * pixel)[:, np.newaxis]
         self.taken = np.hstack([centres - reach, centres + reach])  # (N + texts, 4)
         self.texts = np.zeros((0, 4))
-        self.most_crossed = 1
+        self.most_crossed, self.fonts = 1, ["sans-serif"]
         self.placed: list[tuple[str, tuple[float, ...]]] = []
         box = axes.get_window_extent(renderer)
         self.inside = np.array([box.x0, box.y0, box.x1, box.y1])
@@ -196,15 +210,15 @@ class _Canvas:
         return np.asarray(within & ~touched.any(axis=1))
 
     def _measure(self, text: str, size: float, weight: str) -> tuple[float, float]:
-        font = FontProperties(size=size, weight=weight)
-        plain = text.replace("$", "S")  # as wide, and no formula
-        width, height, _ = self.renderer.get_text_width_height_descent(plain, font, ismath=False)
+        font = FontProperties(family=self.fonts, size=size, weight=weight)
+        width, height, _ = self.renderer.get_text_width_height_descent(text, font, ismath=False)
         return width, height
 
     def _write(self, text: str, at: Array, size: float, box: Array, **looks: Any) -> None:
         written = Text(
             at[0], at[1], text, fontsize=size, ha="center", va="center", parse_math=False, **looks
         )
+        written.set_fontfamily(self.fonts)
         written.set_figure(self.axes.get_figure())
         written.draw(self.renderer)
         self.taken = np.vstack([self.taken, box])

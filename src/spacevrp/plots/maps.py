@@ -16,16 +16,24 @@ from spacevrp.plots.content import (
     headline,
     links_of,
     looks_of,
+    map_places,
     short,
     stop_kinds,
     unserved_nodes,
     verdict,
 )
-from spacevrp.plots.style import INK, QUIET, RED, finish_title, new_axes
+from spacevrp.plots.style import (
+    INK,
+    QUIET,
+    RED,
+    drawable,
+    finish_title,
+    new_axes,
+    write_names,
+)
 from spacevrp.problems.distances import EARTH_RADIUS, Array
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan import RoutePlan, node_id
-from spacevrp.problems.plan_documents import places_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 
@@ -96,15 +104,16 @@ def _plot(problem: Problem, solution: Solution | None, ax: Axes | None) -> Axes:
     if len(lines) == 1:
         lines = [Line(lines[0].points, lines[0].colour)]  # one route needs no number
     size = 7.0 if problem.size <= 250 else 5.5
-    ax.add_artist(Annotations(lines, names, places, radii, size))
-    _finish(ax, problem, places)
+    kept = _finish(ax, problem, places)
+    ax.add_artist(Annotations(lines, names, places, radii, size, kept))
     finish_title(ax, headline(problem, solution), [] if solution is None else verdict(solution))
     _add_legends(ax, handles)
+    write_names(ax)
     return ax
 
 
 def _places(problem: Problem) -> Array:
-    places = places_of(problem)
+    places = map_places(problem)
     if places is None:
         raise UnsupportedError(NO_PLACES)
     return places
@@ -252,7 +261,7 @@ def _names(problem: Problem, places: Array, radii: Array, unserved: Sequence[int
     named = problem.ids is not None
     return [
         Name(
-            short(node_id(problem, node)),
+            drawable(short(node_id(problem, node))),
             (float(places[node, 0]), float(places[node, 1])),
             float(radii[node]),
             bold=node in bold,
@@ -272,7 +281,8 @@ def _stretch(problem: Problem, places: Array) -> float:
     return max(math.cos(math.radians(float(np.mean(places[:, 1])))), 0.01)
 
 
-def _finish(axes: Axes, problem: Problem, places: Array) -> None:
+def _finish(axes: Axes, problem: Problem, places: Array) -> list[Any]:
+    """Frame and axes; returns what no name may cover."""
     stretch = _stretch(problem, places)
     axes.set_aspect(1.0 / stretch, adjustable="datalim")
     axes.margins(0.08)
@@ -281,12 +291,12 @@ def _finish(axes: Axes, problem: Problem, places: Array) -> None:
     if not problem.geographic:
         axes.set_xticks([])
         axes.set_yticks([])
-        return
+        return []
     axes.xaxis.set_major_formatter(lambda value, _: _degrees(value, "E", "W"))
     axes.yaxis.set_major_formatter(lambda value, _: _degrees(value, "N", "S"))
     axes.tick_params(labelsize=7, colors=INK)
     axes.grid(color=QUIET, alpha=0.25, lw=0.5)
-    _draw_scale(axes, places, stretch * _METRES_OF_DEGREE)
+    return _draw_scale(axes, places, stretch * _METRES_OF_DEGREE)
 
 
 def _add_legends(axes: Axes, routes: list[Any]) -> None:
@@ -340,27 +350,31 @@ def _add_legends(axes: Axes, routes: list[Any]) -> None:
 
 
 def _degrees(value: float, positive: str, negative: str) -> str:
+    value -= 360.0 * round(value / 360.0)  # beyond the antimeridian longitudes go on
     return f"{abs(value):.6g}°{positive if value >= 0 else negative}"
 
 
-def _draw_scale(axes: Axes, places: Array, metres_of_degree: float) -> None:
-    """A bar of a round length, about a quarter of the map."""
+def _draw_scale(axes: Axes, places: Array, metres_of_degree: float) -> list[Any]:
+    """A bar of a round length, about a quarter of the map, and below it how long it is."""
     width = float(np.ptp(places[:, 0])) or float(np.ptp(places[:, 1])) or 1.0
     metres = _round_length(0.25 * width * metres_of_degree)
     left, low = float(places[:, 0].min()), float(places[:, 1].min())
     low -= 0.05 * max(float(np.ptp(places[:, 1])), 0.2 * width)
     degrees = metres / metres_of_degree
-    axes.plot([left, left + degrees], [low, low], color=INK, linewidth=2.0, solid_capstyle="butt")
+    looks: dict[str, Any] = {"color": INK, "linewidth": 2.0, "solid_capstyle": "butt"}
+    bar = axes.plot([left, left + degrees], [low, low], **looks)
     label = f"{metres / 1000:g} km" if metres >= 1000 else f"{metres:g} m"
-    axes.annotate(
+    words = axes.annotate(
         label,
         (left + degrees / 2, low),
-        xytext=(0, 3),
+        xytext=(0, -3),
         textcoords="offset points",
         ha="center",
+        va="top",
         fontsize=7,
         color=INK,
     )
+    return [*bar, words]
 
 
 def _round_length(metres: float) -> float:

@@ -15,6 +15,7 @@ from spacevrp.plots.content import (
     depot_kinds,
     headline,
     looks_of,
+    map_places,
     stop_kinds,
     unserved_nodes,
     verdict,
@@ -69,7 +70,7 @@ def page_data(problem: Problem, solution: Solution | None = None) -> dict[str, A
 def _nodes(problem: Problem) -> list[dict[str, Any]]:
     kinds = {n: kind.label for kind in stop_kinds(problem, problem.customers) for n in kind.nodes}
     kinds |= {node: kind.label for kind in depot_kinds(problem) for node in kind.nodes}
-    places = places_of(problem)
+    places = map_places(problem)
     most = abs(problem.demand).max(initial=0.0) or 1.0
     nodes = []
     for node in range(problem.size):

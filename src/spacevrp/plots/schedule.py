@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spacevrp.plots.charts import LANE, LETTER, TALLEST, WIDTH, count_lanes, finish, lanes
 from spacevrp.plots.content import RouteLook, looks_of, short, unserved_nodes
-from spacevrp.plots.style import INK, RED, new_axes
+from spacevrp.plots.style import INK, RED, drawable, new_axes
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan import RoutePlan, Stop, node_id
@@ -120,7 +120,7 @@ def _draw_rows(axes: Axes, solution: Solution, span: tuple[float, float]) -> Non
             ticks.append(row)
             labels.append(short(node_id(problem, node)))
         row += 1
-    axes.set_yticks(ticks, labels, fontsize=7)
+    axes.set_yticks(ticks, list(map(drawable, labels)), fontsize=7)
     axes.set_ylim(row - 0.1, -0.8)
 
 

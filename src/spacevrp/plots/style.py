@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.warning import warn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +21,10 @@ SKY, PURPLE, INK, QUIET = "#56B4E9", "#CC79A7", "#2f3437", "#9aa3a8"
 RED = "#d0021b"  # what is late, unserved or against the rules
 _LONGEST_LINE, _LONGEST_TITLE = 100, 66
 SEPARATOR = "  ·  "  # of the parts of a title
+_NO_FONT = (
+    "pictures: no installed font has some letters of these names, which are written as \\uXXXX; "
+    "install one that has them, such as Noto Sans CJK, or draw an .html page"
+)
 
 
 def require_matplotlib() -> None:
@@ -39,6 +45,65 @@ def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+@cache
+def _letters(font: str) -> frozenset[int]:
+    """What a font file can write."""
+    from matplotlib.ft2font import FT2Font
+
+    try:
+        return frozenset(FT2Font(font).get_charmap())
+    except (OSError, RuntimeError):  # a kind of font that matplotlib lists and cannot read
+        return frozenset()
+
+
+@cache
+def _other_font(letter: str) -> str | None:
+    """An installed font that has the letter; matplotlib's last resort writes boxes alone."""
+    from matplotlib.font_manager import fontManager
+
+    fonts = sorted(fontManager.ttflist, key=lambda font: ("Sans" not in font.name, font.name))
+    held = (font for font in fonts if not font.name.startswith("Last Resort"))
+    return next((font.name for font in held if ord(letter) in _letters(font.fname)), None)
+
+
+def _foreign(text: str) -> dict[str, str | None]:
+    """The letters that the usual font lacks, and the font that each is taken from."""
+    from matplotlib.font_manager import FontProperties, findfont
+
+    usual = _letters(findfont(FontProperties()))
+    lacking = dict.fromkeys(one for one in text if one.isprintable() and ord(one) not in usual)
+    return {letter: _other_font(letter) for letter in lacking}
+
+
+def families(text: str) -> list[str]:
+    """The fonts that a text is written in: the usual ones, then others for what these lack."""
+    from matplotlib.font_manager import FontProperties
+
+    others = filter(None, _foreign(text).values())
+    return list(dict.fromkeys([*FontProperties().get_family(), *others]))
+
+
+def drawable(text: str) -> str:
+    r"""The text; letters that no installed font has as \uXXXX, where a box would say nothing."""
+    missing = [letter for letter, font in _foreign(text).items() if font is None]
+    for letter in missing:
+        text = text.replace(letter, letter.encode("ascii", "backslashreplace").decode())
+    if missing:  # the same words for all, so that they are shown once
+        warn(_NO_FONT, UserWarning)
+    return text
+
+
+def write_names(axes: Axes) -> None:
+    """Names of the user's are no formulas, and fonts that have their letters write them."""
+    from matplotlib.text import Text
+
+    for text in axes.findobj(Text):
+        written: Any = text
+        written.set_parse_math(False)
+        written.set_text(drawable(written.get_text()))
+        written.set_fontfamily(families(written.get_text()))
 
 
 def finish_title(axes: Axes, title: str, warnings: Sequence[str]) -> None:
