@@ -85,7 +85,7 @@ function drawRoutes(placed, many) {
     const weight = state.selected === route.number ? 6 : 3;
     L.polyline(stops.map(at), {
       ...many, color: colour, weight, opacity: 0.9, dashArray: placed.length > CROWDED ? null : dash, className: `route route-${route.number}`,
-    }).on("click", () => change({ selected: route.number })).bindTooltip(() => nameOf(route)).addTo(layers);
+    }).on("click", () => change({ selected: route.number })).bindTooltip(() => h("span", {}, nameOf(route))).addTo(layers);
     for (let leg = 1; leg < stops.length; leg += every) drawArrow(stops[leg - 1], stops[leg], colour);
   }
   for (const [key, look] of found) {
