@@ -49,6 +49,7 @@ SOLVERS = {
     "pyvrp-approximate": "PyVRP, approximate",
 }
 MISSING = "not measured"
+MEANS, OVER = "means", "instances"
 Row = dict[str, str]
 
 
@@ -72,6 +73,7 @@ class Column:
     def __init__(self, protocol: str) -> None:
         self.seen, self.unseen = SEEN[protocol], UNSEEN[protocol]
         self.used: dict[Path, set[int]] = {}  # -> instances that a gap is over
+        self.over: dict[str, str] = {}  # the same of each problem, and of the means
 
     def gap(self, problem: str, kind: str) -> float | None:
         """To the oracle, with the most augmentations that are there."""
@@ -84,6 +86,7 @@ class Column:
             return None
         row = max(found, key=lambda one: int(one["augmentations"] or 0))
         self.used.setdefault(self.seen, set()).add(_compared(row))
+        self.over[problem] = str(_compared(row))
         return float(row["oracle_gap"])
 
     def variants(self) -> dict[str, float]:
@@ -93,7 +96,9 @@ class Column:
             for row in _rows(self.unseen)
             if row["kind"] == "variant" and row["problem"] not in TRAINED
         ]
-        self.used.setdefault(self.unseen, {_compared(row) for row in rows})
+        self.over[MEANS] = _range(
+            self.used.setdefault(self.unseen, {_compared(row) for row in rows})
+        )
         return {row["problem"]: float(row["oracle_gap"]) for row in rows if row["oracle_gap"]}
 
 
@@ -185,9 +190,15 @@ def _gap_lines(columns: dict[str, Column], sets: list[tuple[str, str]]) -> list[
         oracle = REFERENCES.get(problem, "OR-Tools, 400 s") if public else _oracle(problem)
         trained = "" if problem in TRAINED else " (beyond the twelve)"
         cells = (_shown(gap) for gap in gaps.values())
-        lines.append(_line(f"{problem}{trained}", oracle, *cells, _shown(paper[problem])))
+        over = _over(columns, problem)
+        lines.append(_line(f"{problem}{trained}", oracle, *cells, _shown(paper[problem]), over))
     counts = (f"{wins[name]} of {known[name]}" for name in columns)
-    return [*lines, _line("at or under the paper's", "", *counts, "")]
+    return [*lines, _line("at or under the paper's", "", *counts, "", "")]
+
+
+def _over(columns: dict[str, Column], what: str) -> str:
+    """Over how many instances the gaps of a row are: once where all are over as many."""
+    return ", ".join(_unique(column.over.get(what, MISSING) for column in columns.values()))
 
 
 def _mean_lines(columns: dict[str, Column]) -> list[str]:
@@ -200,12 +211,13 @@ def _mean_lines(columns: dict[str, Column]) -> list[str]:
         names = [name for name in unseen if name.startswith("A") == (kind == "asymmetric")]
         means = [_mean(gaps, names) for gaps in held.values()]
         label = f"mean of {len(names)} {kind} variants beyond the twelve"
-        lines.append(_line(label, "OR-Tools or PyVRP", *means, _mean(paper, names)))
+        over = f"{_over(columns, MEANS)} each"
+        lines.append(_line(label, "OR-Tools or PyVRP", *means, _mean(paper, names), over))
     counts = [
         f"{sum(gap <= paper[name] for name, gap in gaps.items())} of {len(gaps)}"
         for gaps in held.values()
     ]
-    return [*lines, _line("of these, at or under the paper's", "", *counts, "")]
+    return [*lines, _line("of these, at or under the paper's", "", *counts, "", "")]
 
 
 def _mean(gaps: dict[str, float], names: list[str]) -> str:
@@ -219,8 +231,8 @@ def _table(page: Path, sets: list[tuple[str, str]], *, means: bool) -> str:
     lines = _gap_lines(columns, sets)
     if means:
         lines += _mean_lines(columns)
-    head = _line("n = 100", "oracle", *(NAMES[name] for name in columns), "paper")
-    rule = _line("---", "---", *["---:"] * (len(columns) + 1))
+    head = _line("n = 100", "oracle", *(NAMES[name] for name in columns), "paper", OVER)
+    rule = _line("---", "---", *["---:"] * (len(columns) + 2))
     return "\n".join((head, rule, *lines, "", _sources(page, columns, NAMES)))
 
 
@@ -305,8 +317,9 @@ def _record_and_rows(page: Path, path: Path) -> str:
 
 def equal(page: Path) -> str:
     """The search and PyVRP over the variants that both solve, after each number of seconds."""
-    path = ROOT / "records" / "2026-11-17-equal-time" / "equal-time.csv"
-    rows = [row for row in _rows(path) if row["gap"]]
+    folder = ROOT / "records" / "2026-11-17-suites"
+    paths = [folder / "equal-time.csv", folder / "equal-time-rest.csv"]
+    rows = [row for path in paths for row in _rows(path) if row["gap"]]
     ours, theirs = "spacevrp search", "pyvrp"
     limits = _unique(row["limit"] for row in rows)
     shared = {row["problem"] for row in rows if row["solver"] == theirs}
@@ -315,7 +328,7 @@ def equal(page: Path) -> str:
     cells: dict[str, list[str]] = {
         "spacevrp search": [],
         "the same by PyVRP": [],
-        "ahead, behind": [],
+        "ahead, level, behind": [],
     }
     for limit in limits:
         gaps = {
@@ -325,12 +338,15 @@ def equal(page: Path) -> str:
         }
         both = [name for name in shared if {(name, ours), (name, theirs)} <= gaps.keys()]
         for label, solver in (("spacevrp search", ours), ("the same by PyVRP", theirs)):
-            cells[label].append(f"{sum(gaps[name, solver] for name in both) / len(both):.3f}%")
-        ahead = sum(gaps[name, ours] < gaps[name, theirs] - 0.005 for name in both)
-        behind = sum(gaps[name, ours] > gaps[name, theirs] + 0.005 for name in both)
-        cells["ahead, behind"].append(f"{ahead}, {behind} of {len(both)}")
+            cells[label].append(f"{sum(gaps[name, solver] for name in both) / len(both):.2f}%")
+        # Level as the tables of suites have it.
+        ahead = sum(gaps[name, ours] < gaps[name, theirs] - 0.01 for name in both)
+        behind = sum(gaps[name, ours] > gaps[name, theirs] + 0.01 for name in both)
+        level = len(both) - ahead - behind
+        cells["ahead, level, behind"].append(f"{ahead}, {level}, {behind} of {len(both)}")
     lines += [_line(label, *row) for label, row in cells.items()]
-    return "\n".join((*lines, "", _record_and_rows(page, path)))
+    links = " and ".join(f"[{path.name}]({_to(page, path)})" for path in paths)
+    return "\n".join((*lines, "", f"[Record]({_to(page, folder / 'README.md')}), rows in {links}."))
 
 
 def frontier(page: Path) -> str:
@@ -380,8 +396,8 @@ def short(page: Path) -> str:
     rest = [("CVRPTW", "generated"), ("TSP", "generated"), ("PDTSP", "generated")]
     lines += _gap_lines(columns, [*rest, ("ATSP", "generated"), ("ACVRP", "generated")])[:-1]
     lines += _mean_lines(columns)[:2]
-    head = _line("n = 100", "oracle", *(NAMES[name] for name in columns), "paper")
-    rule = _line("---", "---", *["---:"] * (len(columns) + 1))
+    head = _line("n = 100", "oracle", *(NAMES[name] for name in columns), "paper", OVER)
+    rule = _line("---", "---", *["---:"] * (len(columns) + 2))
     return "\n".join((head, rule, *lines, "", _sources(page, columns, NAMES)))
 
 
