@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 from shutil import copytree
 
@@ -103,3 +104,14 @@ def test_the_walk_through_names_what_is_there() -> None:
                 assert name in held, f"{file}: {name}"
                 checked += 1
     assert checked > 10
+
+
+def test_every_key_of_a_run_has_a_row() -> None:
+    from spacevrp.model import ModelConfig
+    from spacevrp.train import TrainConfig
+
+    text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| `")]
+    told = {name for row in rows for name in re.findall(r"`([\w.]+)`", row)}
+    own = {one.name for one in fields(TrainConfig)} - {"model"}
+    assert own | {f"model.{one.name}" for one in fields(ModelConfig)} <= told

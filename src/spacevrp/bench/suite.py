@@ -219,7 +219,7 @@ def _wanted(one: Instance, only: Sequence[str] | None) -> bool:
 def _lines_asked(lines: Sequence[Line], asked: Sequence[str] | None) -> list[Line]:
     """The suite's, without those that were not asked for, and others that were.
 
-    Who is asked for by its name has a line of its own, and stands in for nobody.
+    Who is asked for by its name has a line of its own, and is no stand-in.
     """
     if asked is None:
         return list(lines)
