@@ -45,6 +45,7 @@ from spacevrp.problems.plan_sol import solution_sol as solution_sol
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.sources.skills import without_unskilled
+from spacevrp.problems.sources.vehicles import with_kinds_in_order
 
 _FORMAT_OF_SUFFIX = {
     **{".npz": "npz", ".json": "json", ".txt": "solomon"},
@@ -130,7 +131,7 @@ def _with_vehicles(
     path: Path, problems: Problem | list[Problem], types: list[dict[str, Any]]
 ) -> Problem | list[Problem]:
     """The same problems with these types of vehicles; no stop of theirs asks for skills."""
-    types = without_unskilled(types, (), None)
+    types = with_kinds_in_order(without_unskilled(types, (), None), None)
     try:
         if isinstance(problems, Problem):
             return problems.replace(vehicles=types, vehicle_ids=None, variant=None)

@@ -22,7 +22,11 @@ from spacevrp.problems.sources.ortools import fields_from_ortools
 from spacevrp.problems.sources.pyvrp import fields_from_pyvrp
 from spacevrp.problems.sources.skills import without_unskilled
 from spacevrp.problems.sources.tables import fields_from_table
-from spacevrp.problems.sources.vehicles import is_table, vehicles_from_table
+from spacevrp.problems.sources.vehicles import (
+    is_table,
+    vehicles_from_table,
+    with_kinds_in_order,
+)
 from spacevrp.problems.sources.vroom import fields_from_vroom
 from spacevrp.problems.variants import parse_variant
 from spacevrp.problems.warning import UnitWarning, warn
@@ -195,14 +199,15 @@ class Constructors(Scales):
     def _from_fields(cls, name: str, read: dict[str, Any], features: Mapping[str, Any]) -> Self:
         """What was read and what was said beside it, which counts where both say something."""
         needed = read.pop("skills", None)
+        kinds = None if needed is None else read.pop("kinds")  # a table of stops has both
         resolved = {**read, **features}
         table = is_table(features.get("vehicles"))
         if table:
             resolved["vehicles"] = vehicles_from_table(features["vehicles"])
         if table or needed is not None:
-            resolved["vehicles"] = without_unskilled(
-                resolved.get("vehicles"), needed or (), resolved.get("ids")
-            )
+            named = None if "demand" in features else kinds
+            ordered = with_kinds_in_order(resolved.get("vehicles"), named)
+            resolved["vehicles"] = without_unskilled(ordered, needed or (), resolved.get("ids"))
         if "vehicles" in features and "vehicle_ids" not in features:
             resolved.pop("vehicle_ids", None)  # they were of other vehicles
         if "matrix" in features:

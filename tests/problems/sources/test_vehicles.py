@@ -65,6 +65,55 @@ def test_what_is_wrong_is_named(change: dict[str, Any], words: str) -> None:
         Problem.from_frame(STOPS, vehicles={**VANS, **change})
 
 
+LOADS: dict[str, list[Any]] = {
+    **{name: STOPS[name] for name in ("id", "x", "y")},
+    **{"demand_kg": [0, 20, 8, 2], "Demand m3": [0, 2, 5, 2]},
+}
+SIZES: dict[str, list[Any]] = {
+    "name": ["van", "pod"],
+    "capacity_m3": [9, 5],
+    "Capacity KG": [30, 8],
+}
+
+
+def test_capacities_are_of_the_loads_that_their_names_say() -> None:
+    """In the order of the columns van would carry 9 kg, and pod 8 m3 of the 5 that it has."""
+    van, pod = Problem.from_frame(LOADS, vehicles=SIZES).fleet
+    assert (van.capacities, pod.capacities) == ((30, 9), (8, 5))
+    own = {"x": STOPS["x"], "y": STOPS["y"], "kg": [0, 20, 8, 2], "m3": [0, 2, 5, 2]}
+    for kinds, capacities in ((["kg", "m3"], (30, 9)), (["m3", "kg"], (9, 30))):
+        for field in ("demand", "delivery"):
+            made = Problem.from_frame(own, columns={field: kinds}, vehicles=SIZES)
+            assert made.fleet[0].capacities == capacities
+    # An empty cell is no limit; a row of them says nothing, and what the problem says counts.
+    gaps = {"name": ["a", "b"], "capacity_m3": [None, None], "capacity_kg": [7, None]}
+    limited = {**LOADS, "capacity_kg": [30] * 4, "capacity_m3": [9] * 4}
+    some, none = Problem.from_frame({**limited, "demand_kg": [0, 1, 1, 1]}, vehicles=gaps).fleet
+    assert (some.capacities, none.capacities) == ((7, np.inf), (30, 9))
+    # Elsewhere kinds have no names.
+    loads = [[0, 0], [20, 2], [8, 5], [2, 2]]
+    bare = {name: STOPS[name] for name in ("x", "y")}
+    in_order = {"capacity_kg": [30], "capacity_m3": [9]}
+    assert Problem.from_frame(bare, demand=loads, vehicles=in_order).fleet[0].capacities == (30, 9)
+
+
+@pytest.mark.parametrize(
+    ("stops", "vehicles", "words"),
+    [
+        (LOADS, {"capacity_kg": [30], "capacity_l": [9]},
+         r"the stops \('demand_kg', 'Demand m3'\), received 'capacity_kg', 'capacity_l'"),
+        (LOADS, {"capacity_kg": [30]}, "'Demand m3'.*, received 'capacity_kg'$"),
+        (STOPS, {"capacity_kg": [30]}, r"of the stops \('demand'\), received 'capacity_kg'"),
+        (LOADS, {"capacity_kg": [30], "capacity": [9]},
+         "one column, or one a kind of load, received 'capacity' and 'capacity_kg'"),
+        (LOADS, {"capacity_kg": [30], "Capacity kg": [9]}, "capacity_kg: expected one column"),
+    ],
+)  # fmt: skip
+def test_a_capacity_without_its_load_is_refused(stops: Any, vehicles: Any, words: str) -> None:
+    with pytest.raises(ProblemError, match=words):
+        Problem.from_frame(stops, vehicles=vehicles)
+
+
 def test_an_unknown_column_is_left_out_with_a_warning() -> None:
     with pytest.warns(ColumnWarning, match="columns left out: 'driver'"):
         assert vehicles_from_table({"name": ["a"], "driver": ["Eve"]}) == [{"name": "a"}]

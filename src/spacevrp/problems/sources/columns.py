@@ -206,9 +206,7 @@ def _add_kinds(chosen: dict[str, list[str]], kinds: Mapping[str, Mapping[str, st
         demands = {}
     elif demands:
         chosen["demand"] = list(demands.values())
-    # A column of the user's own name is of the kind that its name says.
-    of_columns = {name: kind for kind, name in demands.items()}
-    named = [of_columns.get(name, normalised(name)) for name in chosen.get("demand", [])]
+    named = list(kinds_of(chosen))
     if "capacity" in chosen or not set(capacities) & set(named):
         return [*left_out, *capacities.values()]
     chosen["capacity"] = [capacities.pop(kind, "") for kind in named]
@@ -216,6 +214,12 @@ def _add_kinds(chosen: dict[str, list[str]], kinds: Mapping[str, Mapping[str, st
         kind, name = next(iter(capacities.items()))
         raise ProblemError("capacity", f"a column demand_{kind} beside it", show(name))
     return left_out
+
+
+def kinds_of(chosen: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Kind of load, as the name of its column says it (kg, also of demand_kg) -> that column."""
+    loads = chosen.get("demand") or chosen.get("delivery") or chosen.get("pickup") or ()
+    return {normalised(name).removeprefix("demand_"): name for name in loads}
 
 
 def _choose_places(chosen: dict[str, list[str]], said: Iterable[str]) -> list[str]:

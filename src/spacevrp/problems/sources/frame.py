@@ -25,6 +25,7 @@ from spacevrp.problems.sources.columns import (
     cell_of,
     choose,
     is_frame,
+    kinds_of,
     read_columns,
     whole_cell,
 )
@@ -42,6 +43,7 @@ def fields_from_frame(
     """Fields of a problem from the columns of a table; see ``Problem.from_frame``."""
     held = read_columns(frame)
     chosen = choose(held, columns)
+    fields: dict[str, Any] = {"kinds": kinds_of(chosen)}  # for the vehicles, as skills are
     size = len(next(iter(held.values()), ()))
     if size == 0:
         raise ProblemError("frame", "at least one row", "none")
@@ -54,7 +56,7 @@ def fields_from_frame(
 
     read = {field: [entries(field, name) for name in names] for field, names in chosen.items()}
     table = {field: several[0] for field, several in read.items()}
-    fields = _read_places(table)
+    fields |= _read_places(table)
     if "id" in table:
         fields["ids"] = table["id"]
     if "depot" in table:

@@ -35,6 +35,8 @@ _OTHER_NAMES = {
     "break_close": ("break_end",),
     "reload_depots": ("reload_depot",),
 }
+# A column for each kind of load: capacity_kg.
+_KIND = "capacity_"
 # These have columns of their own instead, or none: they are of a single vehicle under way.
 _NO_COLUMNS = ("window", "breaks", "service", "pinned", "on_board")
 VEHICLE_COLUMNS = {
@@ -58,23 +60,27 @@ def vehicles_from_table(frame: Any) -> list[dict[str, Any]]:
     """The fields of a Vehicle for each row; an empty cell says nothing.
 
     Lists of nodes are texts with blanks or semicolons between their ids. Columns such as
-    ``capacity_kg`` are kinds of load, in the order in which they stand. ``skills`` are for
-    :func:`~spacevrp.problems.sources.skills.without_unskilled`.
+    ``capacity_kg`` become a table kind of load -> capacity, for :func:`with_kinds_in_order`;
+    ``skills`` are for :func:`~spacevrp.problems.sources.skills.without_unskilled`.
     """
     held = read_columns(frame)
-    chosen: dict[str, list[str]] = {}
+    chosen: dict[str, str] = {}
     left_out = []
     for name in held:
         field = field_of(name, VEHICLE_COLUMNS)
-        if field is None and normalised(name).startswith("capacity_"):
-            field = "capacity"
+        if field is None and normalised(name).startswith(_KIND):
+            field = normalised(name)
         if field is None:
             left_out.append(name)
-        elif field in chosen and field != "capacity":
-            received = f"{show(chosen[field][0])} and {show(name)}"
+        elif field in chosen:
+            received = f"{show(chosen[field])} and {show(name)}"
             raise ProblemError(f"vehicles, {field}", "one column", received)
         else:
-            chosen.setdefault(field, []).append(name)
+            chosen[field] = name
+    of_kinds = [name for field, name in chosen.items() if field.startswith(_KIND)]
+    if of_kinds and "capacity" in chosen:
+        received = f"{show(chosen['capacity'])} and {show(of_kinds[0])}"
+        raise ProblemError("vehicles, capacity", "one column, or one a kind of load", received)
     warn_of_columns(left_out)
     size = len(next(iter(held.values()), ()))
     if size == 0:
@@ -84,10 +90,7 @@ def vehicles_from_table(frame: Any) -> list[dict[str, Any]]:
             raise ProblemError(f"vehicles, {show(name)}", f"{size} rows", str(len(column)))
     rows = []
     for number in range(size):
-        cells = {
-            field: [cell_of(held[name][number]) for name in names]
-            for field, names in chosen.items()
-        }
+        cells = {field: cell_of(held[name][number]) for field, name in chosen.items()}
         try:
             rows.append(_vehicle(cells))
         except ProblemError as error:
@@ -95,14 +98,41 @@ def vehicles_from_table(frame: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _vehicle(cells: Mapping[str, list[Any]]) -> dict[str, Any]:
-    row = {field: values[0] for field, values in cells.items() if values[0] is not None}
+def with_kinds_in_order(vehicles: Any, kinds: Mapping[str, str] | None) -> Any:
+    """The vehicles with their capacities in the order of the kinds of load.
+
+    ``kinds`` has the column of the stops that each is in; where they have no names (None), the
+    capacities stay in the order of their own columns.
+    """
+    if not isinstance(vehicles, list | tuple):
+        return vehicles
+    resolved = []
+    for given in vehicles:
+        held = given.get("capacity") if isinstance(given, Mapping) else None
+        if isinstance(held, Mapping):
+            if kinds is not None and set(held) != set(kinds):
+                columns = ", ".join(map(show, kinds.values())) or "none"
+                expected = f"a column for each load of the stops ({columns})"
+                received = ", ".join(show(f"{_KIND}{kind}") for kind in held)
+                raise ProblemError("vehicles, capacity", expected, received)
+            given = {**given, "capacity": [held[kind] for kind in kinds or held]}
+        resolved.append(given)
+    return resolved
+
+
+def _vehicle(cells: Mapping[str, Any]) -> dict[str, Any]:
+    row = {field: value for field, value in cells.items() if value is not None}
     told: dict[str, Any] = {
-        field: value for field, value in row.items() if not field.startswith(("break", "close"))
+        field: value
+        for field, value in row.items()
+        if field != "open" and not field.startswith(("break", "close", _KIND))
     }
-    told.pop("open", None)
-    if len(cells.get("capacity", ())) > 1:
-        told["capacity"] = [math.inf if one is None else one for one in cells["capacity"]]
+    if any(field.startswith(_KIND) for field in row):
+        told["capacity"] = {
+            field.removeprefix(_KIND): math.inf if value is None else value
+            for field, value in cells.items()
+            if field.startswith(_KIND)
+        }
     for field in told:
         kind = KIND_OF.get(field, field)
         if kind in _CONVERTERS:
