@@ -84,6 +84,25 @@ def test_barcodes_and_zeros_in_front_stay_as_they_are(write) -> None:  # type: i
     assert [sorted(vehicle.forbidden) for vehicle in problem.vehicles] == [[1], [2, 4]]
 
 
+def test_ids_that_look_like_numbers_are_as_they_are_written(write) -> None:  # type: ignore[no-untyped-def]
+    codes = ("1E5", "100000", "1.10", "1.1", "+4930", "-5", "5.", "5.0")
+    rows = "".join(f"{code},{place},0,,,\n" for place, code in enumerate(codes, start=1))
+    text = f"id,x,y,depot,pickup_id,skills\nhub,0,0,1.0,,\n{rows}home,9,9,0.0,1.10,007\n"
+    table = "name,start,forbidden,skills\n1.10,hub,1E5 +4930,007\n2e3,,,007\n"
+    problem = read(write(text), vehicles=write(table, "vans.csv"))
+    assert problem.ids == ("hub", "1E5", 100000, "1.10", "1.1", "+4930", "-5", "5.", "5.0", "home")
+    assert problem.pairs == ((3, 9),)
+    assert [vehicle.name for vehicle in problem.vehicles] == ["1.10", "2e3"]
+    assert sorted(problem.vehicles[0].forbidden) == [1, 5]
+
+
+def test_whole_numbers_that_a_gap_made_floats_are_the_ids_that_are_meant(write) -> None:  # type: ignore[no-untyped-def]
+    """As pandas writes a column with missing values."""
+    for one in ("2", "2.0"):
+        text = f"id,x,y,demand,pickup_id\n1,0,0,,\n{one},1,1,-1,\n3,2,2,1,2.0\n"
+        assert read(write(text)).pairs == ((1, 2),)
+
+
 GERMAN = "id;x;y;demand;capacity\nLager;0;0;;7,5\n1,5;3,5;0;2,25;\n"
 
 

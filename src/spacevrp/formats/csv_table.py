@@ -91,7 +91,11 @@ def _columns(
         name: [_cell(row[number]) if number < len(row) else None for row in kept[1:]]
         for number, name in enumerate(header)
     }
-    return _with_ids(columns, names)
+    # Ids are whole numbers where they are numbers, which workbooks hold as floats.
+    return {
+        name: [whole_cell(entry) for entry in column] if _holds_ids(name, names) else column
+        for name, column in columns.items()
+    }
 
 
 def _refuse_repeated(path: Path, where: str, names: list[str]) -> None:
@@ -111,20 +115,13 @@ def _cell(value: Any) -> Any:
     return float(value) if isinstance(value, int | float) else value
 
 
-def _with_ids(columns: dict[str, list[Any]], names: Collection[str]) -> dict[str, list[Any]]:
-    """The columns; ids are whole numbers where they are numbers."""
-    return {
-        name: [whole_cell(entry) for entry in column] if _holds_ids(name, names) else column
-        for name, column in columns.items()
-    }
-
-
 def _holds_ids(name: str, names: Collection[str]) -> bool:
     return name in names or normalised(name) in _NAMES
 
 
 _DELIMITERS = ",;\t"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+_FLOAT = re.compile(r"\d+\.0")
 _DECIMAL = re.compile(r"[+-]?\d*[.,]\d+", re.ASCII)
 # Columns of names: of stops, of vehicles, and of stops in a table of vehicles.
 _NAMES = (
@@ -212,18 +209,30 @@ def read_table(
             if name in texts:
                 columns[name].append(stripped or None)
                 continue
-            names_nodes = _holds_ids(name, names)
-            if names_nodes and stripped.isdigit():
-                columns[name].append(written_id(stripped))
+            if _holds_ids(name, names):
+                columns[name].append(stripped)
                 continue
-            if delimiter != "," and not names_nodes and _DECIMAL.fullmatch(stripped):
+            if delimiter != "," and _DECIMAL.fullmatch(stripped):
                 marks.setdefault("," if "," in stripped else ".", (line, stripped))
                 stripped = stripped.replace(",", ".")
             columns[name].append(_value(stripped))
     if not lines:
         raise fail(path, "", "rows below the names of the columns", "none")
     _tell_marks(path, marks)
-    return _with_ids(columns, names), lines
+    ids = {name: columns[name] for name in header if _holds_ids(name, names) and name not in texts}
+    full = {cell for cells in ids.values() if "" not in cells for cell in cells}
+    return columns | {name: _as_written(cells, full) for name, cells in ids.items()}, lines
+
+
+def _as_written(cells: list[str], full: Collection[str]) -> list[Any]:
+    """Ids as they are written; ``full`` are those of columns without empty cells.
+
+    pandas writes whole numbers as floats where a cell is empty: these are the whole numbers, unless
+    the full columns have floats, too.
+    """
+    floats = "" in cells and all(_FLOAT.fullmatch(one) and one not in full for one in cells if one)
+    whole = [cell.removesuffix(".0") if floats else cell for cell in cells]
+    return [written_id(cell) if cell else None for cell in whole]
 
 
 def _tell_marks(path: Path, marks: dict[str, tuple[int, str]]) -> None:

@@ -51,7 +51,7 @@ BY_KIND = ("demand", "delivery", "pickup", "capacity")
 # Of these a kind of load may be named behind the field: demand_kg, capacity_kg.
 _KIND_IN_NAME = ("demand", "capacity")
 _PLACES = (("lon", "lat"), ("x", "y"))
-YES_NO = {"yes": True, "true": True, "no": False, "false": False}
+YES_NO = {"yes": True, "true": True, "1.0": True, "no": False, "false": False, "0.0": False}
 # A warning names so many columns, and counts the others.
 _MOST_NAMED = 10
 _HINT = "; to use one: columns={FIELD: NAME}, or --column FIELD=NAME on the command line"
