@@ -189,6 +189,13 @@ def test_a_plan_in_every_format(server: Any) -> None:
         assert verdict["feasible"] is True
 
 
+def test_a_plan_without_routes_is_checked(server: Any) -> None:
+    problem = {"coordinates": [[0, 0], [3, 4]], "penalty": [0, 1]}
+    for plan in ("Cost 1\n", "route,id,node\n", {"routes": []}):
+        verdict = server.http.post("/v1/check", json={"problem": problem, "plan": plan}).json()
+        assert (verdict.get("feasible"), verdict.get("cost")) == (True, 1), verdict
+
+
 def test_a_job_may_end_while_the_newest_are_listed(serving: Any) -> None:
     class Leaving(dict[str, Any]):
         def __contains__(self, name: object) -> bool:

@@ -177,7 +177,11 @@ def read_vehicles(path: str | Path) -> list[dict[str, Any]]:
 
 
 def read_table(
-    path: Path, *, texts: Collection[str] = (), names: Collection[str] = ()
+    path: Path,
+    *,
+    texts: Collection[str] = (),
+    names: Collection[str] = (),
+    may_be_empty: bool = False,
 ) -> tuple[dict[str, list[Any]], list[int]]:
     """The columns by name, and the line of the file that each row stands on.
 
@@ -216,7 +220,7 @@ def read_table(
                 marks.setdefault("," if "," in stripped else ".", (line, stripped))
                 stripped = stripped.replace(",", ".")
             columns[name].append(_value(stripped))
-    if not lines:
+    if not lines and not may_be_empty:
         raise fail(path, "", "rows below the names of the columns", "none")
     _tell_marks(path, marks)
     ids = {name: columns[name] for name in header if _holds_ids(name, names) and name not in texts}

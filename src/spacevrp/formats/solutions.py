@@ -106,7 +106,7 @@ def read_solution(
     if kind == "json" or (kind is None and suffix == ".json"):
         return _read_json(path, problems)
     first = problems[0] if problems else None
-    if kind == "sol":
+    if kind == "sol" or (kind is None and suffix == ".sol"):
         return _read_sol(path, first)
     if kind == "vrplib" and _TOUR_TYPE.search(head):
         return _read_tour(parse_document(path), first)
@@ -210,8 +210,8 @@ def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
             cost = _cost(path, number, stated[1])
         elif not _REMARK_LINE.fullmatch(line):
             left_out.append(f"line {number}: {shown(line)!r}")
-    if not any(lists):
-        raise fail(path, "", "customers in some route", "none")
+    if not any(lists) and cost is None:
+        raise fail(path, "", "customers in some route, or the Cost of a plan without", "neither")
     if left_out:
         more = f" (and {len(left_out) - 1} more lines)" if len(left_out) > 1 else ""
         warn(path, f"{left_out[0]} left out{more}")

@@ -267,7 +267,8 @@ def _routes(given: Any, problem: Problem, field: str) -> tuple[Any, Any]:
     if isinstance(given, list):
         return routes_from_json(name, field, given, problem), None
     if isinstance(given, str):
-        suffix = ".sol" if "route #" in given[:4096].lower() else ".csv"
+        head = given[:4096].lower().lstrip()
+        suffix = ".sol" if "route #" in head or head.startswith(("cost ", "cost:")) else ".csv"
         with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder, _reading:
             path = Path(folder) / f"{REQUEST}{suffix}"
             path.write_text(given, encoding="utf-8")
