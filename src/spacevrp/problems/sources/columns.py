@@ -201,11 +201,14 @@ def _add_kinds(chosen: dict[str, list[str]], kinds: Mapping[str, Mapping[str, st
     """Add columns such as demand_kg and capacity_kg; the names of those that are left out."""
     demands, capacities = kinds["demand"], dict(kinds["capacity"])
     left_out: list[str] = []
-    if any(field in chosen for field in ("demand", "delivery", "pickup")):
-        left_out += demands.values()  # demand_last_year, say, beside demand
-        demands = {}
+    if "demand" in chosen:
+        left_out += demands.values()  # demand_last_year, say
     elif demands:
         chosen["demand"] = list(demands.values())
+    parted = chosen.get("delivery") or chosen.get("pickup")
+    if parted and "demand" in chosen:
+        received = _listed(chosen["demand"])
+        raise ProblemError("demand", f"nothing beside {show(parted[0])}", received)
     named = list(kinds_of(chosen))
     if "capacity" in chosen or not set(capacities) & set(named):
         return [*left_out, *capacities.values()]

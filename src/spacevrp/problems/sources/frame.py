@@ -108,8 +108,6 @@ def _read_loads(columns: Mapping[str, list[list[Any]]], size: int) -> dict[str, 
     fields: dict[str, Any] = {}
     parted = [field for field in ("delivery", "pickup") if field in columns]
     if "demand" in columns:
-        if parted:
-            raise ProblemError("demand", "nothing beside delivery", "a column")
         fields["demand"] = _by_node([_filled(column, 0.0) for column in columns["demand"]])
     elif parted:
         fields |= _parted(columns, size)
