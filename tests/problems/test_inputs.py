@@ -23,7 +23,8 @@ MATRIX = [[0, 2, 9], [1, 0, 6], [7, 3, 0]]
     ({"lonlat": SQUARE, "speed_kmh": 30, "demand": [0, 1, 1, 1], "capacity": 2}, "CVRP"),
     ({"distance_matrix": MATRIX, "num_vehicles": 1}, "depot+asymmetric"),
     ({"durations": MATRIX, "code": "Ok"}, "several_routes+asymmetric"),
-    ({"vehicles": [{"id": 1, "start_index": 0, "end_index": 0, "capacity": [9]}] * 2,
+    ({"vehicles": [{"id": 1, "start_index": 0, "end_index": 0, "capacity": [9]},
+                   {"id": 2, "start_index": 0, "end_index": 0, "capacity": [9]}],
       "jobs": [{"id": 1, "location_index": 2, "delivery": [3]}], "matrix": MATRIX}, "ACVRP"),
 ])  # fmt: skip
 def test_data_tell_what_they_are(data: dict[str, Any], variant: str) -> None:

@@ -107,6 +107,10 @@ def test_places_without_a_matrix_need_a_speed() -> None:
     assert problem.geographic
     metres = Problem.from_lonlat([(2.35, 48.71), (1.98, 48.7)]).distances.between(0, 1)
     assert problem.distances.between(0, 1) == pytest.approx(metres / (50 / 3.6))
+    with pytest.raises(ProblemError, match=r"job 1, location: expected \[lon.*received none"):
+        Problem.from_vroom(changed(document, "jobs", 1, "location", to=None), speed_kmh=50)
+    with pytest.raises(ProblemError, match="job 0, location: expected a number, received 'east'"):
+        Problem.from_vroom(changed(document, "jobs", 0, "location", 0, to="east"), speed_kmh=50)
 
 
 @pytest.mark.parametrize(("document", "error", "part"), [
@@ -258,6 +262,10 @@ def test_other_vehicles_have_no_ids_of_the_document() -> None:
         Problem.from_vroom(MIXED, vehicle_ids=[1, 2])
     with pytest.raises(ProblemError, match="vehicle 1, id: expected a whole number"):
         Problem.from_vroom(changed(DOCUMENT, "vehicles", 1, "id", to="two"))
+    taken = DOCUMENT["vehicles"][0]["id"]
+    words = f"vehicle 1, id: expected an id of its own, vehicle 0 has the same, received {taken}$"
+    with pytest.raises(ProblemError, match=words):
+        Problem.from_vroom(changed(DOCUMENT, "vehicles", 1, "id", to=str(taken)))
 
 
 @pytest.mark.parametrize("document", [DOCUMENT, MIXED, SHIPMENTS])

@@ -165,7 +165,7 @@ def test_costs_by_the_kilometre() -> None:
     held["matrices"]["car"]["distances"] = [[10 * one for one in row] for row in LINE]
     assert judged(held, [0, 1, 2, 3, 0]).cost == 600 + 0.5 * 6000
     two = copy.deepcopy(held)
-    two["vehicles"].append(VEHICLE)
+    two["vehicles"].append({**VEHICLE, "id": 2})
     with pytest.raises(UnsupportedError, match="per_km: of vehicles that differ"):
         Problem.from_vroom(two)
     with pytest.raises(ProblemError, match="distances beside per_km"):
@@ -214,7 +214,9 @@ def test_times_are_those_of_the_unit_that_is_asked_for() -> None:
     (document(vehicle={"breaks": [{}]}), ProblemError, "break 0, id: expected a whole number"),
     (document(vehicle={"breaks": 5}), ProblemError, "vehicle 0, breaks: expected a list"),
     (document(job1={"time_windows": [[5, 9], [7, 10]]}), ProblemError,
-     "time_windows: expected in order, apart"),
+     r"job 0, time_windows: expected in order, apart, received \[\[5.0, 9.0\], \[7.0, 10.0\]\]$"),
+    (document(job2={"time_windows": [[5, None]]}), ProblemError,
+     "job 1, time_windows: expected a number, received None"),
     (document(vehicle={"speed_factor": -1}), ProblemError, "speed_factor: expected more than"),
     (document(vehicle={"max_tasks": 1.5}), ProblemError, "max_tasks: expected a whole number"),
     (document(job1={"service_per_type": 5}), ProblemError, "expected a table of keys"),

@@ -288,9 +288,8 @@ def _read_windows(
         rows.append([windows[0][0], windows[-1][1]])
         for one, other in pairwise(windows):
             if other[0] < one[1]:
-                raise ProblemError(
-                    f"{stop['where']}, time_windows", "in order, apart", str(stop["windows"])
-                )
+                received = show([window.tolist() for window in stop["windows"]])
+                raise ProblemError(f"{stop['where']}, time_windows", "in order, apart", received)
             closed.append((node, float(one[1]), float(other[0])))
     fields: dict[str, Any] = {"windows": np.array(rows)}
     if closed:
@@ -317,7 +316,8 @@ def _read_travel(
     """What travelling costs and how long it takes; all drive so much faster than that."""
     places = _read_places(stops)
     if matrices is None:
-        durations = _crow_flies(places, speed_kmh) / factor
+        missing = [stop["where"] for stop in stops if stop["location"] is None]
+        durations = _crow_flies(places, missing, speed_kmh) / factor
         costs = None
     else:
         size = len(matrices["durations"])
@@ -338,12 +338,11 @@ def _read_places(stops: Sequence[Mapping[str, Any]]) -> list[list[float]] | None
     for stop in stops:
         if stop["location"] is None:
             return None
-        pair = as_array(f"{stop['where']}, location", list_of(stop["where"], stop["location"]))
-        if pair.shape != (2,):
-            raise ProblemError(
-                f"{stop['where']}, location", "[longitude, latitude]", show(stop["location"])
-            )
-        places.append([float(pair[0]), float(pair[1])])
+        where = f"{stop['where']}, location"
+        pair = [as_number(where, degrees) for degrees in list_of(where, stop["location"])]
+        if len(pair) != 2:
+            raise ProblemError(where, "[longitude, latitude]", show(stop["location"]))
+        places.append(pair)
     return places
 
 
@@ -379,7 +378,9 @@ def _read_matrices(
     return read
 
 
-def _crow_flies(places: list[list[float]] | None, speed_kmh: float | None) -> Array:
+def _crow_flies(
+    places: list[list[float]] | None, missing: Sequence[str], speed_kmh: float | None
+) -> Array:
     if speed_kmh is None:
         raise ProblemError(
             "matrices",
@@ -389,7 +390,7 @@ def _crow_flies(places: list[list[float]] | None, speed_kmh: float | None) -> Ar
         )
     speed = metres_per_unit(speed_kmh, "s")
     if places is None:
-        raise ProblemError("location", "[longitude, latitude]", "none")
+        raise ProblemError(f"{missing[0]}, location", "[longitude, latitude]", "none")
     return great_circle(np.array(places)) / speed
 
 

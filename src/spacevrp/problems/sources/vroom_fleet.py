@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.conversion import Array, NodeNumber, as_array, as_number, as_whole, show
+from spacevrp.problems.conversion import Array, NodeNumber, as_number, as_whole, show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
 from spacevrp.problems.fleet import group_vehicles
 from spacevrp.problems.labels import node_numbers
@@ -53,9 +53,14 @@ class Depots:
 
 def check_vehicles(vehicles: Sequence[Mapping[str, Any]]) -> None:
     """Refuse what cannot be said of any vehicle here."""
+    ids: dict[int, int] = {}
     for number, vehicle in enumerate(vehicles):
         where = f"vehicle {number}"
         refuse_unknown(where, vehicle, _KNOWN)
+        named = read_id(number, vehicle)
+        if (other := ids.setdefault(named, number)) != number:
+            expected = f"an id of its own, vehicle {other} has the same"
+            raise ProblemError(f"{where}, id", expected, str(named))
         costs = table_of(f"{where}, costs", vehicle.get("costs") or {})
         if costs.get("per_task_hour"):
             raise UnsupportedError(f"{where}, costs, per_task_hour: {NOT_MODELLED}")
@@ -275,7 +280,7 @@ def as_amounts(where: str, value: Any) -> list[float]:
 
 def as_window(where: str, value: Any) -> Array:
     """A beginning and an end, (2,)."""
-    window = as_array(where, list_of(where, value))
+    window = np.array([as_number(where, moment) for moment in list_of(where, value)])
     if window.shape != (2,):
         raise ProblemError(where, "[start, end]", show(value))
     return window
