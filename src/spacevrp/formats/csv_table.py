@@ -254,12 +254,19 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str
     """(line, cells) of every line that is not empty."""
     # Line by line with their ends, which belong to the text where they stand between quotes.
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
+    done = 0  # lines of rows that are whole
     try:
         for cells in reader:
+            done = reader.line_num
             if any(cell.strip() for cell in cells):
-                yield reader.line_num, cells
+                yield done, cells
     except csv.Error as error:
-        raise FormatError(f"{path}: line {reader.line_num}: {shown(str(error))}") from None
+        last, opened = reader.line_num, 0
+        for line, held in enumerate(text.split("\n")[done : last - 1], start=done + 1):
+            for _ in range(held.replace('""', "").count('"')):
+                opened = 0 if opened else line
+        expected = "every quote closed, and a delimiter after it"
+        raise fail(path, f"line {opened or last}", expected, f"{error} (line {last})") from None
 
 
 def _value(cell: str) -> Any:
