@@ -176,6 +176,7 @@ def test_columns_that_are_none(write) -> None:  # type: ignore[no-untyped-def]
         ('id,x,y\n"a,0,0\n' + "b,1,1\n" * 30_000, "line 2: expected every quote closed"),
         ("x,y,demand\n0,0,0\n\n1,1,much\n", "line 4: demand, node 1: expected a number"),
         ("x,y,demand\n0,0,0\n1,1,٣\n", "line 3: demand, node 1: expected a number"),
+        ("x;y;capacity\n0;0;\n1;1;1.000,5\n", "line 3: capacity, node 1: expected a number"),
         ("x,y,close\n0,0,\n1,1,0.5\n", "line 3: windows, node 1"),
         ("a,b\n0,0\n", "coordinates, lonlat or a matrix"),
         ("lon,lat\n200,0\n1,1\n", "line 2: lonlat, node 0: expected longitude"),

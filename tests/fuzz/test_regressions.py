@@ -189,7 +189,7 @@ def test_a_sol_for_several_depots_names_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("make", "part"), [
     (lambda: Problem.from_frame(None), "frame: expected a data frame, or columns by name"),
     (lambda: Problem.from_frame({"x": [0, 1], "y": [0, 1], "capacity": [np.arange(2)] * 2}),
-     "capacity: expected a number"),
+     "capacity, node 0: expected a number"),
     (lambda: Problem.from_frame({"x": [0, 1], "y": [0, 1], "depot": [np.arange(2)] * 2}),
      "depot, node 0: expected yes, no, or nothing"),
     (lambda: Problem.from_coordinates(POINTS, ids=["a", pd.NA, "c"]), "ids, node 1: expected"),

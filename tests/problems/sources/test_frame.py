@@ -141,8 +141,9 @@ def test_a_matrix_beside_a_table_has_its_own_order() -> None:
         ({"is_depot": [1, 0, 0, 0]}, "depot: expected one column"),
         ({"delivery": [1, 0, 1, 1]}, "demand: expected nothing beside 'delivery', rec.* 'demand'"),
         ({"pickup_id": [None, None, None, "z"]}, "pickup_id, node 3: expected an id"),
-        ({"capacity": [8, 9, None, None]}, "capacity: expected one value for all"),
-        ({"vehicles": [1.5, None, None, None]}, "max_routes: expected a whole number"),
+        ({"capacity": [8, 9, None, None]}, "capacity, node 1: expected one value .* 8 and 9"),
+        ({"capacity": [None, None, "lots", 8]}, "capacity, node 2: expected a number, .* 'lots'"),
+        ({"vehicles": [None, 1.5, None, None]}, "max_routes, node 1: expected a whole number"),
         ({"id": ["a", "a", "b", "c"]}, "an id of its own"),
         ({"id": [[1], "a", "b", "c"], "pickup_id": [None] * 4}, "a text or a number"),
         ({3: [1, 2, 3, 4]}, "columns with names"),
@@ -307,5 +308,5 @@ def test_a_unit_of_time_in_the_table() -> None:
     kilometres = problem.distances.between(0, 1) / 1000
     assert problem.durations.between(0, 1) == pytest.approx(kilometres)  # a minute each
     assert Problem.from_frame(table, time_unit="h").time_unit == "h"
-    with pytest.raises(ProblemError, match="time_unit: expected one value for all, received 's'"):
+    with pytest.raises(ProblemError, match="time_unit, node 1: expected one value for all"):
         Problem.from_frame({**table, "time_unit": ["s", "h"]})

@@ -205,20 +205,20 @@ def _read_skills(entries: Sequence[Any]) -> list[Skills]:
 
 def _only_value(field: str, entries: list[Any]) -> Any:
     """The one value a column holds, empty rows aside."""
-    values = [entry for entry in entries if entry is not None]
-    if field != "time_unit":
-        values = [as_number(field, entry) for entry in values]
-    for value in values:
-        if value != values[0]:
-            received = ", ".join(
-                f"{v:g}" if isinstance(v, float) else show(v) for v in (values[0], value)
-            )
-            raise ProblemError(field, "one value for all", received)
-    if not values:
-        return None
-    if field == "max_routes":
-        return as_whole(field, whole_cell(values[0]), "a whole number")
-    return values[0]
+    values: list[Any] = []
+    for node, entry in enumerate(entries):
+        if entry is None:
+            continue
+        try:
+            values.append(entry if field == "time_unit" else as_number(field, entry))
+            if field == "max_routes":
+                values[-1] = as_whole(field, whole_cell(values[-1]), "a whole number")
+            if values[-1] != values[0]:
+                received = " and ".join(show(whole_cell(one)) for one in (values[0], values[-1]))
+                raise ProblemError(field, "one value for all", received)
+        except ProblemError as error:
+            raise error.at(field, node) from None
+    return values[0] if values else None
 
 
 def _filled(entries: list[Any], absent: float | None) -> list[Any]:
