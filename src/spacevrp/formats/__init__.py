@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from spacevrp.formats.cordeau import read_cordeau as read_cordeau
+from spacevrp.formats.csv_table import is_of_vehicles, read_types, vehicle_fault
 from spacevrp.formats.csv_table import read_csv as read_csv
 from spacevrp.formats.csv_table import read_vehicles as read_vehicles
 from spacevrp.formats.files import FormatWarning as FormatWarning
@@ -111,11 +112,20 @@ def read(
         raise UnsupportedError(f"{path}: time_unit {time_unit!r} applies to tables of stops only")
     if columns and kind != "csv":
         raise UnsupportedError(f"{path}: columns apply to tables of stops only, .csv or .xlsx")
-    types = None if vehicles is None else read_vehicles(vehicles)
+    if vehicles is not None:
+        types, lines = read_types(Path(vehicles))
+        told["time_unit"] = time_unit
+        bare = None if kind == "csv" else read(path, **told)
+        try:
+            if bare is None:
+                return read_csv(path, **told, vehicles=types, columns=columns)
+            return _with_vehicles(path, bare, types)
+        except FormatError as error:
+            if not is_of_vehicles(error.__cause__):
+                raise
+            raise vehicle_fault(Path(vehicles), lines, error.__cause__) from error.__cause__
     if kind == "csv":
-        return read_csv(path, **told, time_unit=time_unit, vehicles=types, columns=columns)
-    if types is not None:
-        return _with_vehicles(path, read(path, **told, time_unit=time_unit), types)
+        return read_csv(path, **told, time_unit=time_unit, columns=columns)
     if kind == "npz":
         return read_npz(path, rounding=rounding, variant=variant)
     if kind == "json":

@@ -16,9 +16,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, time
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from spacevrp.formats.files import fail, read_text, shown, unreadable, warn
+from spacevrp.formats.files import fail, read_head, read_text, shown, unreadable, warn
 from spacevrp.formats.foreign import read_foreign, relaying_warnings
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
@@ -163,17 +163,37 @@ def read_csv(
 
 def read_vehicles(path: str | Path) -> list[dict[str, Any]]:
     """The types of vehicles of a table, CSV or a workbook: one row each."""
-    path = Path(path)
+    return read_types(Path(path))[0]
+
+
+def read_types(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
+    """The types of vehicles, and the lines that they stand on; a workbook has none."""
+    read_head(path, "a table of vehicles")
+    lines: list[int] = []
     if path.suffix.lower() == ".xlsx":
         sheets = read_sheets(path)
         named = [one for name, one in sheets.items() if name.lower() == VEHICLES]
+        if not sheets:
+            raise fail(path, "", "a sheet with vehicles", "none")
         columns = (named or list(sheets.values()))[0]
     else:
-        columns, _ = read_table(path)
+        columns, lines = read_table(path, example="name,count,capacity")
     try:
-        return relaying_warnings(path, lambda: vehicles_from_table(columns))
+        return relaying_warnings(path, lambda: vehicles_from_table(columns, lines)), lines
     except ProblemError as error:
-        raise FormatError(f"{path}: {error}") from error
+        raise vehicle_fault(path, lines, error) from error
+
+
+def is_of_vehicles(error: BaseException | None) -> TypeGuard[ProblemError]:
+    """Whether what a table of vehicles says is at fault, and not a stop that none can serve."""
+    return isinstance(error, ProblemError) and error.field.startswith("vehicles, ")
+
+
+def vehicle_fault(path: Path, lines: Sequence[int], error: ProblemError) -> FormatError:
+    """The error for a table of vehicles, with the line of the type, or of the names of columns."""
+    number = re.match(r"vehicles, type (\d+)", error.field)
+    where = f"line {lines[int(number[1])] if number else 1}: " if lines else ""
+    return FormatError(f"{path}: {where}{error}")
 
 
 def read_table(
@@ -182,6 +202,7 @@ def read_table(
     texts: Collection[str] = (),
     names: Collection[str] = (),
     may_be_empty: bool = False,
+    example: str = "id,x,y,demand",
 ) -> tuple[dict[str, list[Any]], list[int]]:
     """The columns by name, and the line of the file that each row stands on.
 
@@ -195,7 +216,8 @@ def read_table(
     _, header = next(rows, (1, []))
     header = [name.strip() for name in header]
     if len(header) < 2:
-        raise fail(path, "line 1", "names of columns, such as id,x,y,demand", header)
+        expected = f"names of columns with commas, semicolons or tabs between, such as {example}"
+        raise fail(path, "line 1", expected, "".join(header) or "nothing")
     if "" in header:
         raise fail(path, "line 1", "a name for every column", shown(header))
     _refuse_repeated(path, "line 1", header)

@@ -62,7 +62,7 @@ def warn_left_out(path: Path, notes: Sequence[str]) -> None:
         warn(path, f"and {len(notes) - _MOST_WARNINGS} more left out")
 
 
-def read_head(path: Path) -> bytes:
+def read_head(path: Path, expected: str = "an instance or a solution") -> bytes:
     """The first bytes of a regular, non-empty file."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -74,7 +74,7 @@ def read_head(path: Path) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise unreadable(path, error) from None
     if not head.strip():
-        raise fail(path, "", "an instance or a solution", "an empty file")
+        raise fail(path, "", expected, "an empty file")
     return head
 
 

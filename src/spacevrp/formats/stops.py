@@ -111,7 +111,8 @@ def _stop(nodes: _Nodes, where: str, stop: Any) -> int:
 
 def routes_from_csv(path: Path, problem: Problem | None) -> Routes:
     """Routes of a table with one line a stop: columns route, and node or id; perhaps vehicle."""
-    columns, lines = read_table(path, texts=("id", "vehicle"), may_be_empty=True)
+    told: dict[str, Any] = {"may_be_empty": True, "example": "route,node"}
+    columns, lines = read_table(path, texts=("id", "vehicle"), **told)
     if "route" not in columns or not ("node" in columns or "id" in columns):
         received = ", ".join(columns)
         raise fail(path, "line 1", "columns route, and node or id, of a plan", received)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 import pytest
 
 from spacevrp.cli.main import main
-from spacevrp.formats import FormatWarning, read, read_vehicles
-from spacevrp.problems.errors import FormatError, ProblemError
+from spacevrp.formats import FormatWarning, csv_table, read, read_vehicles
+from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.sources.frame import ColumnWarning
 from spacevrp.problems.sources.vehicles import vehicles_from_table
@@ -160,6 +161,51 @@ def test_a_command_takes_both_tables(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert read_vehicles(odd) == [{"name": "a", "capacity": 6.0}]
 
 
+@pytest.mark.parametrize(("text", "words"), [
+    ("", "expected a table of vehicles, received an empty file"),
+    ("name\nvan\n", "line 1: expected names of columns .* as name,count,capacity, received name$"),
+    ("name,count\nvan,2\n\nbike,x\n", "line 4: vehicles, type 1 .bike., count: expected a whole"),
+    ("name,capacity\nvan,2\nbike,-5\n", "line 3: vehicles, type 1 .bike., capacity: expected"),
+    ("name;capacity\nvan;1.000,5\n", "line 2: vehicles, type 0 .van., capacity: expected a num"),
+    ("name,forbidden\nvan,\nbike,zz\n", "line 3: vehicles, type 1 .bike., forbidden: expected"),
+    ("name,break_start\nvan,4\n", "line 2: vehicles, type 0, break: expected a duration"),
+    ("id,count\nvan,1\n\nbike,1\nvan,2\n",
+     "line 5: vehicles, type 2, name: expected a name of its own, line 2 has the same, .* 'van'"),
+    ("name,id\nvan,5\n", "line 1: vehicles, name: expected one column, received 'name' and 'id'"),
+])  # fmt: skip
+def test_a_fault_of_the_vehicles_is_told_of_their_file(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    vans = tmp_path / "vans.csv"
+    vans.write_text(text, encoding="utf-8")
+    bare = tmp_path / "bare.json"
+    bare.write_text('{"coordinates": [[0, 0], [3, 0]], "ids": ["hub", "a"]}', encoding="utf-8")
+    for stops in (save(tmp_path, "stops.csv", STOPS), bare):
+        with pytest.raises(FormatError, match=f"^{re.escape(str(vans))}: {words}"):
+            read(stops, vehicles=vans)
+
+
+def test_a_stop_that_no_vehicle_can_serve_is_told_of_the_file_of_stops(tmp_path: Path) -> None:
+    heavy = save(tmp_path, "heavy.csv", {**STOPS, "demand": [0, 2, 9, 2]})
+    vans = save(tmp_path, "vans.csv", {"name": ["van"], "capacity": [6]})
+    with pytest.raises(FormatError, match=f"^{re.escape(str(heavy))}: line 4: vehicles, node 2: "):
+        read(heavy, vehicles=vans)
+    # As are vehicles that it has itself.
+    own = tmp_path / "own.json"
+    own.write_text('{"coordinates": [[0, 0], [3, 0]], "vehicles": [{"count": -1}]}')
+    with pytest.raises(FormatError, match=f"^{re.escape(str(own))}: .*count: expected"):
+        read(own, vehicles=vans)
+
+
+def test_a_workbook_without_sheets_has_no_vehicles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_table, "read_sheets", lambda path: {})  # as of one that is empty
+    (tmp_path / "vans.xlsx").write_bytes(b"PK\x03\x04")
+    with pytest.raises(FormatError, match=": expected a sheet with vehicles, received none"):
+        read_vehicles(tmp_path / "vans.xlsx")
+
+
 def test_a_workbook_may_hold_both(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl", reason="an extra")
     book = openpyxl.Workbook()
@@ -180,9 +226,6 @@ def test_a_workbook_may_hold_both(tmp_path: Path) -> None:
 def test_a_workbook_without_its_library_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spacevrp.formats import csv_table
-    from spacevrp.problems.errors import UnsupportedError
-
     def missing(name: str) -> None:
         raise ImportError
 

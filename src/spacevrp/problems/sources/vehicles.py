@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from spacevrp.problems.conversion import show
@@ -56,7 +56,7 @@ def is_table(vehicles: object) -> bool:
     )
 
 
-def vehicles_from_table(frame: Any) -> list[dict[str, Any]]:
+def vehicles_from_table(frame: Any, lines: Sequence[int] = ()) -> list[dict[str, Any]]:
     """The fields of a Vehicle for each row; an empty cell says nothing.
 
     Lists of nodes are texts with blanks or semicolons between their ids. Columns such as
@@ -89,10 +89,16 @@ def vehicles_from_table(frame: Any) -> list[dict[str, Any]]:
         if len(column) != size:
             raise ProblemError(f"vehicles, {show(name)}", f"{size} rows", str(len(column)))
     rows = []
+    names: dict[str, int] = {}
     for number in range(size):
         cells = {field: cell_of(held[name][number]) for field, name in chosen.items()}
         try:
             rows.append(_vehicle(cells))
+            called = rows[-1].get("name")
+            if isinstance(called, str) and (first := names.setdefault(called, number)) != number:
+                other = f"line {lines[first]}" if lines else f"type {first}"
+                expected = f"a name of its own, {other} has the same"
+                raise ProblemError("name", expected, show(called))
         except ProblemError as error:
             raise blame_vehicle(error, number) from None
     return rows
