@@ -20,8 +20,10 @@ from spacevrp.formats.csv_table import read_csv as read_csv
 from spacevrp.formats.csv_table import read_vehicles as read_vehicles
 from spacevrp.formats.files import FormatWarning as FormatWarning
 from spacevrp.formats.files import fail, read_head, sniff
+from spacevrp.formats.foreign import foreign_kind
 from spacevrp.formats.instance_json import read_json as read_json
 from spacevrp.formats.instance_json import write_json as write_json
+from spacevrp.formats.json_text import parse_object
 from spacevrp.formats.npz import load_arrays as load_arrays
 from spacevrp.formats.npz import read_npz as read_npz
 from spacevrp.formats.npz import write_npz as write_npz
@@ -115,6 +117,8 @@ def read(
     if vehicles is not None:
         types, lines = read_types(Path(vehicles))
         told["time_unit"] = time_unit
+        if kind == "json" and foreign_kind(parse_object(path)) == "columns":
+            kind = "csv"  # for the names of its loads, and for its skills
         bare = None if kind == "csv" else read(path, **told)
         try:
             if bare is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,15 @@ def test_a_fault_of_the_vehicles_is_told_of_their_file(
     for stops in (save(tmp_path, "stops.csv", STOPS), bare):
         with pytest.raises(FormatError, match=f"^{re.escape(str(vans))}: {words}"):
             read(stops, vehicles=vans)
+
+
+def test_capacities_are_matched_with_the_loads_of_any_table_of_stops(tmp_path: Path) -> None:
+    vans = save(tmp_path, "vans.csv", {**SIZES, "skills": ["lift", None]})
+    columns = tmp_path / "columns.json"
+    columns.write_text(json.dumps({**LOADS, "skills": ["", "", "", "lift"]}), encoding="utf-8")
+    for stops in (save(tmp_path, "stops.csv", LOADS), columns):
+        assert [terms.capacities for terms in read(stops, vehicles=vans).fleet] == [(30, 9), (8, 5)]
+    assert [3 in terms.forbidden for terms in read(columns, vehicles=vans).fleet] == [False, True]
 
 
 def test_a_stop_that_no_vehicle_can_serve_is_told_of_the_file_of_stops(tmp_path: Path) -> None:
