@@ -40,8 +40,9 @@ from spacevrp.tensors import stack
 from spacevrp.train.config import TrainConfig
 
 SIZE, STARTS, BLOCK = 6, 4, 16
-# Beyond 128 nodes kernels read tables again, and take rows in tiles.
-MANY = 131
+# Beyond 128 nodes kernels read tables again, and take rows in tiles; the smallest instances have
+# fewer nodes than there are signals.
+MANY, FEW = 131, 4
 # Both kinds of networks: that of the bundled weights, and one that counts facts of moves. The
 # clipping of the second leaves it unsure of most moves, so that there is something to learn.
 FOUR_SIGNALS = ModelConfig(width=16, layers=1, feedforward=16, pivots=4, rank=2, heads=1, signals=4)
@@ -444,6 +445,7 @@ def main() -> None:
             for name, (config, rules, _) in ASKED.items()
         },
         "many nodes": compare(MOVE_FACTS, {"windows and lengths": instance("CVRPLTW", MANY)}),
+        "few nodes": compare(MOVE_FACTS, {"windows and lengths": instance("CVRPLTW", FEW)}),
         "mixing": {nodes: mixing(nodes) for nodes in (13, MANY + 1)},
         "deviations": {name: deviations(config) for name, (config, _, _) in ASKED.items()},
         "agreement": measure_agreement(config, torch.device("cpu"), launch=launch),

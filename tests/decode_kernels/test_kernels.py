@@ -178,8 +178,11 @@ def test_the_encoders_kernel_equals_its_twin(results: dict[str, Any], nodes: str
     assert all(error < 1e-5 for error in found.values())
 
 
-def test_more_than_128_nodes_are_decoded_and_replayed_alike(results: dict[str, Any]) -> None:
-    (case,) = results["many nodes"].values()
+@pytest.mark.parametrize("nodes", ["many nodes", "few nodes"])
+def test_more_than_128_nodes_and_fewer_than_signals_go_alike(
+    results: dict[str, Any], nodes: str
+) -> None:
+    (case,) = results[nodes].values()
     assert case["masks"]
     assert case["choices"]
     assert case["costs"]

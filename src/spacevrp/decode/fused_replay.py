@@ -183,11 +183,12 @@ def _gradients_of(
         )  # fmt: skip
     # Sums by first node, by last node and by signal, each in as many parts as keep a GPU busy.
     parts = min(launch.splits, max(1, _PROGRAMS // (3 * size)))
-    by_query = zeros(3, parts, nodes, width)
-    by_fact = zeros(3, parts, nodes, GRADIENT_COLUMNS.value)
+    summed = max(nodes, tables.num_signals)  # of the smallest instances there are more signals
+    by_query = zeros(3, parts, summed, width)
+    by_fact = zeros(3, parts, summed, GRADIENT_COLUMNS.value)
     scatter_kernel[(size, 3, parts)](
         query, of_facts, these.signals, these.first, these.current, chosen, number,
-        by_query, by_fact, rows, nodes,
+        by_query, by_fact, rows, summed,
         FACT_WIDTH=GRADIENT_COLUMNS.value, BLOCK_R=_SUMMED_AT_ONCE,
         SIGNALS=tables.num_signals, MOVES=counts, **tile, **few,
     )  # fmt: skip
@@ -196,16 +197,16 @@ def _gradients_of(
     if tables.move_first is not None:
         by_fact = by_fact.sum(dim=2)[..., : tables.move_first.shape[2]]
         found = {
-            "move_first": by_fact[:, 0],
-            "move_last": by_fact[:, 1],
+            "move_first": by_fact[:, 0, :nodes],
+            "move_last": by_fact[:, 1, :nodes],
             "move_state": by_fact[:, 2, : tables.num_signals],
         }
     return {
         **found,
         "embedding": product(match, context),
         "keyed": product(weight, sums),
-        "query_first": by_query[:, 0],
-        "query_last": by_query[:, 1],
+        "query_first": by_query[:, 0, :nodes],
+        "query_last": by_query[:, 1, :nodes],
         "state_weight": by_query[:, 2, : tables.num_signals],
         "read_weight": scalars[:, 0],
         "match_weight": scalars[:, 1],

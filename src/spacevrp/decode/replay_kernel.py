@@ -211,14 +211,15 @@ def product_kernel(
 @triton.jit
 def scatter_kernel(
     query_ptr, fact_ptr, signal_ptr, node_first_ptr, node_current_ptr, chosen_ptr, number_ptr,
-    out_ptr, out_fact_ptr, total, nodes,
+    out_ptr, out_fact_ptr, total, summed,
     WIDTH: tl.constexpr, FACT_WIDTH: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_R: tl.constexpr,
     SIGNALS: tl.constexpr, MOVES: tl.constexpr,
 ):  # fmt: skip
     """Sum rows of queries, and of facts, by the node the route began at, or the vehicle was at.
 
     Programs 0 and 1, as a product with one-hot rows. Program 2 weighs rows by each signal instead.
-    Several programs of each kind share the rows, and each leaves a sum of its own.
+    Several programs of each kind share the rows, and each leaves a sum of its own, of as many rows
+    as nodes or signals need.
     """
     b = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK_N)
@@ -259,9 +260,9 @@ def scatter_kernel(
             acc_facts = tl.dot(weight, of_facts, acc_facts)
         place, row = later, row_later
         node = tl.load(node_ptr + b * total + row)
-    inside = (cols < nodes)[:, None]
+    inside = (cols < summed)[:, None]
     part = (b * 3 + tl.program_id(1)) * tl.num_programs(2) + tl.program_id(2)
-    rows = part * nodes + cols[:, None]
+    rows = part * summed + cols[:, None]
     tl.store(out_ptr + rows * WIDTH + dims[None, :], acc, mask=inside)
     if MOVES:
         tl.store(out_fact_ptr + rows * FACT_WIDTH + facts[None, :], acc_facts, mask=inside)
