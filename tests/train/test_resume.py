@@ -167,6 +167,26 @@ def test_a_longer_run_is_allowed_and_recorded(tiny: Build, tmp_path: Path) -> No
     assert resumed_config(tmp_path, []) == config
 
 
+def stored_before(folder: Path, **changes: Any) -> None:
+    """Make the newest checkpoint one of an older version; keys that are None are missing."""
+    file = checkpoint.find(folder) / "header.json"
+    header = json.loads(file.read_text())
+    for name, value in changes.items():
+        table = header["config"] if name in header["config"] else header
+        table[name] = value
+        if value is None:
+            del table[name]
+    file.write_text(json.dumps(header))
+
+
+def test_a_run_from_before_depots_were_drawn_goes_on_with_them_drawn(
+    tiny: Build, tmp_path: Path
+) -> None:
+    quiet(tiny(steps=1, depot_temperature=0.0), tmp_path)
+    stored_before(tmp_path, depot_temperature=None)
+    assert resumed_config(tmp_path, []).depot_temperature == 1.0
+
+
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
