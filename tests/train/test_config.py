@@ -227,9 +227,20 @@ def test_larger_instances_come_in_smaller_batches(tiny: Build) -> None:
     assert [step.trajectories for step in steps] == [4, 8, 16, 24]
     assert [step.max_moves for step in steps] == [8, 15, 30, 45]
     assert all(step.sizes == () for step in steps)
-    whole = tiny(size=10, sizes=(10, 20), batch=36, shards=2, trajectories=0, max_moves=0)
+    whole = tiny(size=10, sizes=(10, 20), batch=72, shards=2, trajectories=0, max_moves=0)
     step = whole.at(20)
-    assert (step.batch, step.shards, step.starts, step.max_moves) == (8, 2, 20, 0)
+    assert (step.batch, step.shards, step.starts, step.max_moves) == (18, 2, 20, 0)
+
+
+def test_a_smaller_batch_still_holds_a_round(tiny: Build) -> None:
+    """Otherwise every step until one begins with the first problem again has its own mix."""
+    config = tiny(size=10, sizes=(10, 30), batch=36, extra=("OP",))
+    assert config.at(30).batch == 13  # and not 36 / 9
+    assert len(Mixes(config.at(30)).distinct) == 1
+    # In shards of one length each; a batch that holds no round comes in ninths all the same.
+    assert tiny(size=10, sizes=(10, 30), batch=36, shards=3, extra=("OP",)).at(30).batch == 15
+    assert tiny(size=10, sizes=(10, 30), batch=9).at(30).batch == 1
+    assert tiny(size=10, sizes=(10, 30), batch=36, mixed=False).at(30).batch == 4
 
 
 def test_every_size_is_checked_before_the_run(tiny: Build) -> None:

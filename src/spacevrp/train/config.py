@@ -48,7 +48,8 @@ class TrainConfig:
         Customers of every instance; or, where given, a list from which each step draws the size of
         all its instances. ``batch``, ``trajectories`` and ``max_moves`` are those of ``size``:
         other instances have trajectories and moves in proportion to their size, and larger ones
-        come in smaller batches, in proportion to its square.
+        come in smaller batches, in proportion to its square, but not below a round of all problems
+        where ``batch`` holds one.
     batch, shards
         Instances of a step, and into how many equal parts they are drawn and processed. A step is
         the same whatever number of processes shares the shards.
@@ -273,7 +274,10 @@ class TrainConfig:
         if size == self.size:
             return replace(self, sizes=()) if self.sizes else self
         share = size / self.size
-        fewer = max(1, round(self.batch / self.shards / max(1.0, share) ** 2)) * self.shards
+        # Batches that do not hold a round come to other mixes step by step, each with its sampler.
+        whole = self.mixed and self.batch >= len(self.turns)
+        least = math.ceil(len(self.turns) / self.shards) if whole else 1
+        fewer = max(least, round(self.batch / self.shards / max(1.0, share) ** 2)) * self.shards
         return replace(
             self,
             size=size,
