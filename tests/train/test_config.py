@@ -81,6 +81,7 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"baseline": "critic"}, "baseline: expected one of mean, state, received"),
         ({"arc_credit": 0.5}, "arc_credit: no key of a training run"),
         ({"steps": 0}, "steps: expected a whole number of at least 1, received 0"),
+        ({"trajectories": 1}, "trajectories: expected 0, or 2 and more that can be compared"),
         ({"clip": float("nan")}, "clip: expected a number of at least 0"),
         ({"sure": 0.1}, "sure: expected a number from 0.5 to 1, received 0.1"),
         ({"average": 1.0}, "average: expected a number from 0 to below 1"),
@@ -227,6 +228,8 @@ def test_larger_instances_come_in_smaller_batches(tiny: Build) -> None:
     assert [step.trajectories for step in steps] == [4, 8, 16, 24]
     assert [step.max_moves for step in steps] == [8, 15, 30, 45]
     assert all(step.sizes == () for step in steps)
+    # One alone is as good as the mean of its instance, and teaches nothing.
+    assert tiny(size=30, sizes=(4, 30), trajectories=6).at(4).trajectories == 2
     whole = tiny(size=10, sizes=(10, 20), batch=72, shards=2, trajectories=0, max_moves=0)
     step = whole.at(20)
     assert (step.batch, step.shards, step.starts, step.max_moves) == (18, 2, 20, 0)

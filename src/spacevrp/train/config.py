@@ -226,6 +226,8 @@ class TrainConfig:
         for name in ("decay_share", "decay_factor", "varied"):
             require_number(name, getattr(self, name), lambda v: 0 <= v <= 1, "from 0 to 1")
         require_number("sure", self.sure, lambda v: 0.5 <= v <= 1, "from 0.5 to 1")
+        if self.trajectories == 1 and not self.trains_heads:
+            raise wrong("trajectories", "0, or 2 and more that can be compared", 1)
         if not self.variants:
             raise wrong("variants", "at least one variant", self.variants)
         if len(set(self.variants)) < len(self.variants):
@@ -283,7 +285,7 @@ class TrainConfig:
             size=size,
             sizes=(),
             batch=fewer,
-            trajectories=self.trajectories and max(1, round(self.trajectories * share)),
+            trajectories=max(min(2, self.trajectories), round(self.trajectories * share)),
             max_moves=math.ceil(self.max_moves * share),
         )
 
