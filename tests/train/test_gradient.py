@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,6 +113,26 @@ def rolled_out(new_step: NewStep, config: TrainConfig, seed: int) -> tuple[Any, 
     batch = shards.samplers[0].draw(None)
     environment, starts = step.begin(batch, config.trajectories)
     return step, shards, batch, starts, step.roll_out(environment, step.forward(batch), starts)
+
+
+def test_the_limit_of_moves_is_that_of_the_size(tiny, new_step, monkeypatch):
+    """In proportion to the customers; the depot is no more of them when there are fewer."""
+    moves = []
+
+    def spy(*_: object, **options: Any) -> SimpleNamespace:
+        moves.append(options["moves"])
+        return SimpleNamespace(trace=True)
+
+    monkeypatch.setattr("spacevrp.train.step.rollout", spy)
+    config = tiny(variants=("CVRP",), size=10, sizes=(4, 30), max_moves=15)
+    for size in (4, 10, 30):
+        step, shards = new_step(config), Shards(config.at(size), CPU)
+        step.fused = True
+        monkeypatch.setattr(step, "uses_kernels", lambda _: False)
+        batch = shards.samplers[0].draw(None)
+        environment, starts = step.begin(batch, shards.trajectories)
+        step.roll_out(environment, step.forward(batch), starts)
+    assert moves == [6, 15, 45]
 
 
 # --------------------------------------------------------------------------------- the advantage

@@ -286,7 +286,7 @@ class TrainConfig:
             sizes=(),
             batch=fewer,
             trajectories=max(min(2, self.trajectories), round(self.trajectories * share)),
-            max_moves=math.ceil(self.max_moves * share),
+            max_moves=-(-self.max_moves * size // self.size),  # rounded up
         )
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -77,6 +76,8 @@ class TrainStep:
     ) -> None:
         self.model, self.optimizer, self.average = model, optimizer, average
         self.config = config
+        runs = [config.at(size) for size in {config.size, *config.all_sizes}]
+        self.max_moves = {run.num_nodes: run.max_moves for run in runs}  # of batches by their nodes
         model.encoder.bound = config.instance_clip
         self.encode = model if encode is None else encode
         self.fused = fused
@@ -135,10 +136,8 @@ class TrainStep:
     @torch.no_grad()
     def roll_out(self, environment: Environment, tables: DecoderTables, starts: Tensor) -> Trace:
         """Draw solutions and record their decisions."""
-        limit = longest = environment.max_steps
-        if self.config.max_moves > 0:
-            share = environment.batch.num_nodes / self.config.num_nodes
-            limit = min(math.ceil(self.config.max_moves * share), longest)
+        longest = environment.max_steps
+        limit = min(self.max_moves[environment.batch.num_nodes] or longest, longest)
         keys = random_keys(starts.shape, starts.device)
         if self.uses_kernels(environment):
             drawing = self.config.depot_temperature
