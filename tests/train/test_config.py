@@ -85,15 +85,18 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"clip": float("nan")}, "clip: expected a number of at least 0"),
         ({"sure": 0.1}, "sure: expected a number from 0.5 to 1, received 0.1"),
         ({"average": 1.0}, "average: expected a number from 0 to below 1"),
-        ({"varied": 0.002}, "varied: expected 0, or at least 0.0042 for this batch"),
+        ({"varied": 0.002}, "varied: expected 0, or at least 0.0042 for batches of 128 instances"),
         ({"mixed": "yes"}, "mixed: expected true or false, received 'yes'"),
         ({"variants": "TSP"}, "variants: expected a list of names, received 'TSP'"),
         ({"variants": ["TSP", "TSP"]}, "variants: expected each variant once"),
         ({"variants": ["FLYING"]}, "FLYING"),
         ({"extra": ["CVRPL"]}, "extra: expected some of ATSP, TSP.*received 'CVRPL'"),
         ({"model": {"signals": 8}}, "model.signals: expected at most 7, received 8"),
-        ({"sizes": 20}, "sizes: expected a list of numbers"),
-        ({"sizes": [20, 2]}, "size: expected a whole number of at least 4"),
+        ({"sizes": 20}, "sizes: expected a list of whole numbers"),
+        ({"sizes": [5.5]}, r"sizes: expected a list of whole numbers, received \(5.5,\)"),
+        ({"sizes": [20, 0]}, "sizes: expected 4 to 10,000 customers, received 0"),
+        ({"sizes": [10**9]}, "sizes: expected 4 to 10,000 customers, received 1000000000"),
+        ({"size": 10_001}, "size: expected 4 to 10,000 customers, received 10001"),
         ({"size": 7}, "size: expected an even number"),
         ({"betas": [0.9, 1.0]}, "betas: expected two numbers from 0 to below 1"),
         ({"shards": 3}, "shards: expected a divisor of the batch 128, received 3"),
@@ -248,7 +251,9 @@ def test_a_smaller_batch_still_holds_a_round(tiny: Build) -> None:
 
 def test_every_size_is_checked_before_the_run(tiny: Build) -> None:
     assert tiny(size=10, sizes=(10,), batch=48, varied=0.25).at(10).varied == 0.25
-    with pytest.raises(SpacevrpError, match=r"^varied: expected 0, or at least 0.04"):
+    # 48 / 16 instances are less than a round of twelve problems.
+    message = "varied: expected 0, or at least 0.042 for batches of 12 instances with 40 customers"
+    with pytest.raises(SpacevrpError, match=f"^{message}, received 0.03$"):
         tiny(size=10, sizes=(10, 40), batch=48, varied=0.03)
 
 

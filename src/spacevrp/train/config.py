@@ -30,6 +30,8 @@ Baseline = Literal["mean", "state"]
 Precision = Literal["bfloat16", "float32", "float64"]
 Moments = Literal["exact", "bfloat16"]
 
+# The distances of one instance alone take 400 MB there.
+_MOST_CUSTOMERS = 10_000
 _TUPLES = ("variants", "extra", "sizes", "betas")
 
 
@@ -189,9 +191,8 @@ class TrainConfig:
         fewest = self.cycle * self.batch // (len(self.turns) if self.mixed else 1)
         smallest = variety.smallest_share(fewest)
         if 0 < self.varied < smallest:
-            raise wrong(
-                "varied", f"0, or at least {smallest:.2g} for this batch and list", self.varied
-            )
+            expected = f"0, or at least {smallest:.2g} for batches of {self.batch} instances"
+            raise wrong("varied", f"{expected} with {self.size} customers", self.varied)
 
     def _check_types(self) -> None:
         for name, kind in (
@@ -205,8 +206,8 @@ class TrainConfig:
                 isinstance(v, kind) and not isinstance(v, bool) for v in values
             )
             if not fine:
-                word = "names" if kind is str else "numbers"
-                raise wrong(name, f"a list of {word}", values)
+                words = "names" if kind is str else "whole numbers" if kind is int else "numbers"
+                raise wrong(name, f"a list of {words}", values)
         if not isinstance(self.model, ModelConfig):
             raise wrong("model", "a ModelConfig", self.model)
         check_choices(self)
@@ -214,6 +215,9 @@ class TrainConfig:
     def _check_ranges(self) -> None:
         for name in ("size", "batch", "shards", "augmentations", "steps", "log_steps"):
             require_whole(name, getattr(self, name), 1)
+        for name, size in (("size", self.size), *(("sizes", one) for one in self.sizes)):
+            if not recipe.MIN_SIZE <= size <= _MOST_CUSTOMERS:
+                raise wrong(name, f"{recipe.MIN_SIZE} to {_MOST_CUSTOMERS:,} customers", size)
         for name in ("trajectories", "rivals", "warmup", "max_moves", "seed"):
             require_whole(name, getattr(self, name), 0)
         for name in ("learning_rate", "muon_rate", "bias_rate", "checkpoint_seconds"):
