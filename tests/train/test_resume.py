@@ -19,7 +19,7 @@ from spacevrp.model import ModelConfig
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.state import TrainState, resumed_config, stored_weights
+from spacevrp.train.state import TrainState, network_and_weights, resumed_config, stored_weights
 
 from .conftest import quiet, stop_at
 
@@ -167,15 +167,12 @@ def test_a_longer_run_is_allowed_and_recorded(tiny: Build, tmp_path: Path) -> No
     assert resumed_config(tmp_path, []) == config
 
 
-def stored_before(folder: Path, **changes: Any) -> None:
-    """Make the newest checkpoint one of an older version; keys that are None are missing."""
+def stored_otherwise(folder: Path, **changes: Any) -> None:
+    """Make the newest checkpoint one of another version; keys of the run given as None are gone."""
     file = checkpoint.find(folder) / "header.json"
     header = json.loads(file.read_text())
-    for name, value in changes.items():
-        table = header["config"] if name in header["config"] else header
-        table[name] = value
-        if value is None:
-            del table[name]
+    changed = {**header["config"], **changes}
+    header["config"] = {name: value for name, value in changed.items() if value is not None}
     file.write_text(json.dumps(header))
 
 
@@ -183,7 +180,7 @@ def test_a_run_from_before_depots_were_drawn_goes_on_with_them_drawn(
     tiny: Build, tmp_path: Path
 ) -> None:
     quiet(tiny(steps=1, depot_temperature=0.0), tmp_path)
-    stored_before(tmp_path, depot_temperature=None)
+    stored_otherwise(tmp_path, depot_temperature=None)
     assert resumed_config(tmp_path, []).depot_temperature == 1.0
 
 
@@ -240,8 +237,7 @@ def test_another_model_does_not_fit(tiny: Build, tmp_path: Path) -> None:
 
 def test_weights_alone_begin_with_the_warm_up(tiny: Build, tmp_path: Path) -> None:
     quiet(tiny(steps=3, average=0.0), tmp_path / "old")
-    stored, weights = stored_weights(tmp_path / "old")
-    assert stored.steps == 3
+    _, weights = stored_weights(tmp_path / "old")
     config = tiny(steps=1, warmup=4, average=0.0)
     outcome = quiet(config, tmp_path / "new", weights=weights)
     _, groups = checkpoint.load(outcome.checkpoint)
@@ -249,6 +245,19 @@ def test_weights_alone_begin_with_the_warm_up(tiny: Build, tmp_path: Path) -> No
     # A first AdamW step moves every number by the rate: a quarter of it, in the warm-up.
     moved = (after - before).abs()
     assert float(moved.max()) == pytest.approx(config.learning_rate / 4, rel=1e-3)
+
+
+def test_weights_are_taken_from_runs_with_keys_of_other_versions(
+    tiny: Build, tmp_path: Path
+) -> None:
+    config = tiny(steps=1)
+    _, groups = checkpoint.load(quiet(config, tmp_path).checkpoint)
+    stored_otherwise(tmp_path, batch=0, critic=True)
+    network, weights = network_and_weights(str(tmp_path))
+    assert network == config.model
+    assert all(torch.equal(weights[name], groups["average"][name]) for name in weights)
+    with pytest.raises(SpacevrpError, match="critic: no key of a training run"):
+        resumed_config(tmp_path, [])  # the run itself cannot go on
 
 
 def test_rounded_moments_are_the_ones_that_live_on(tiny: Build, tmp_path: Path) -> None:

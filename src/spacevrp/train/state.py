@@ -130,8 +130,7 @@ def build_config(
 def network_and_weights(source: str) -> tuple[ModelConfig, dict[str, Tensor]]:
     """Of bundled weights, a file of them, or a run or one of its checkpoints."""
     if Path(source).is_dir():
-        stored, tensors = stored_weights(Path(source))
-        return stored.model, tensors
+        return stored_weights(Path(source))
     model, _ = load_weights(source)
     return model.config, dict(model.state_dict())
 
@@ -157,10 +156,14 @@ def _fixed_keys(config: TrainConfig) -> dict[str, Any]:
     return {**model, **own}
 
 
-def stored_weights(path: Path) -> tuple[TrainConfig, dict[str, Tensor]]:
-    """Configuration and weights (averaged where there is an average) of a checkpoint."""
+def stored_weights(path: Path) -> tuple[ModelConfig, dict[str, Tensor]]:
+    """Network and weights (averaged where there is an average) of a checkpoint.
+
+    Of its run nothing else is read: it may have been one that another version knows.
+    """
     header, groups = checkpoint.load(path)
-    return TrainConfig.from_dict(header["config"]), groups.get("average", groups["weights"])
+    run = TrainConfig.from_dict({"model": header["config"].get("model", {})})
+    return run.model, groups.get("average", groups["weights"])
 
 
 def _widened(weights: dict[str, Tensor], live: dict[str, Tensor]) -> dict[str, Tensor]:
