@@ -16,9 +16,11 @@ import pytest
 import torch
 
 from spacevrp.model import ModelConfig
+from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
+from spacevrp.train.mixes import choose_size
 from spacevrp.train.state import TrainState, network_and_weights, resumed_config, stored_weights
 
 from .conftest import quiet, stop_at
@@ -182,6 +184,17 @@ def test_a_run_from_before_depots_were_drawn_goes_on_with_them_drawn(
     quiet(tiny(steps=1, depot_temperature=0.0), tmp_path)
     stored_otherwise(tmp_path, depot_temperature=None)
     assert resumed_config(tmp_path, []).depot_temperature == 1.0
+
+
+def test_the_instances_of_a_run_are_counted(tiny: Build, tmp_path: Path) -> None:
+    """Also where its batch and its sizes change on the way."""
+    quiet(tiny(steps=3, seed=3), tmp_path)
+    config = resumed_config(tmp_path, ["steps=5", "batch=48", "sizes=6,12"])
+    quiet(config, tmp_path, resume=tmp_path)
+    sizes = [choose_size(config, step) for step in (3, 4)]
+    assert sizes == [12, 6]  # by a quarter of 48, and by 48
+    assert load_weights(tmp_path / "weights")[1]["instances"] == 3 * 12 + 12 + 48
+    assert checkpoint.read_header(tmp_path)["instances"] == 3 * 12 + 12 + 48
 
 
 @pytest.mark.parametrize(

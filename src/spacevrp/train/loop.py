@@ -166,6 +166,7 @@ class _Loop:
         fused = on_gpu and config.precision != "float64"
         self.step = TrainStep(state.model, state.optimizer, state.average, config, encode, fused)
         self.work = SizedWork(self.step, config, place)
+        self.batches = {size: config.at(size).batch for size in config.all_sizes}
         self.log = Telemetry(
             folder if self.rank == 0 else None,
             config.steps,
@@ -247,7 +248,8 @@ class _Loop:
         config = self.config
         self.state.optimizer.set_factor(rate_factor(config, step))
         began = time.monotonic()
-        work = self.work.at(choose_size(config, step))
+        size = choose_size(config, step)
+        work = self.work.at(size)
         making = time.monotonic() - began
         self.making_since_look += making
         self.making_since_log += making
@@ -255,6 +257,7 @@ class _Loop:
             torch.manual_seed(stream_seed(config.seed, step, shard))
             work.gradient(step, shard)
         work.update()
+        self.state.instances += self.batches[size]
 
     def _later_pace(self, now: float) -> float:
         """Seconds a step, saving included, over the later half of the time since the first one."""
@@ -314,7 +317,7 @@ class _Loop:
         state, config = self.state, self.config
         card = {
             "steps": state.step,
-            "instances": _instances(config, state.step),
+            "instances": state.instances,
             "training": config.to_dict(),
             "device": device_name(self.place),
             "versions": versions(),
@@ -348,14 +351,6 @@ class _Loop:
         for tensor in tally.tensors:
             tensor.zero_()
         self.log.write(row, now - self.begun)
-
-
-def _instances(config: TrainConfig, steps: int) -> int:
-    """Of so many steps; those of larger instances have fewer."""
-    batches = {size: config.at(size).batch for size in config.all_sizes}
-    if len(batches) == 1:
-        return steps * sum(batches.values())
-    return sum(batches[choose_size(config, step)] for step in range(steps))
 
 
 def stream_seed(seed: int, step: int, shard: int) -> int:

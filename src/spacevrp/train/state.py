@@ -44,6 +44,7 @@ class TrainState:
         self.optimizer = MuonAdamW(self.model, config)
         self.average = WeightAverage(self.model, config.average, self.optimizer)
         self.step = 0
+        self.instances = 0  # drawn in all steps
         self.seconds = 0.0  # spent in earlier sittings
 
     def groups(self) -> dict[str, dict[str, Tensor]]:
@@ -65,6 +66,8 @@ class TrainState:
                 continue
             _fill(tensors, stored.get(group, {}), f"{path}: {group}")
         self.step, self.seconds = int(header["step"]), float(header["seconds"])
+        # Older runs kept no count: all their batches were alike.
+        self.instances = int(header.get("instances", self.step * header["config"]["batch"]))
         self.optimizer.count.fill_(int(header["updates"]))
 
     def take_moments(self, path: Path) -> None:
@@ -88,7 +91,8 @@ class TrainState:
                 name: moment.to(torch.bfloat16) for name, moment in groups["moments"].items()
             }
         updates = int(self.optimizer.count)  # with those of a run whose moments it began with
-        header = {**header, "updates": updates, "config": self.config.to_dict()}
+        counts = {"updates": updates, "instances": self.instances}
+        header = {**header, **counts, "config": self.config.to_dict()}
         return checkpoint.save(folder, self.step, groups, header)
 
     def result(self) -> SpaceModel:
