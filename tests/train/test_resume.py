@@ -173,6 +173,7 @@ def stored_otherwise(folder: Path, **changes: Any) -> None:
     """Make the newest checkpoint one of another version; keys of the run given as None are gone."""
     file = checkpoint.find(folder) / "header.json"
     header = json.loads(file.read_text())
+    header.pop("instances", None)
     changed = {**header["config"], **changes}
     header["config"] = {name: value for name, value in changed.items() if value is not None}
     file.write_text(json.dumps(header))
@@ -195,6 +196,20 @@ def test_the_instances_of_a_run_are_counted(tiny: Build, tmp_path: Path) -> None
     assert sizes == [12, 6]  # by a quarter of 48, and by 48
     assert load_weights(tmp_path / "weights")[1]["instances"] == 3 * 12 + 12 + 48
     assert checkpoint.read_header(tmp_path)["instances"] == 3 * 12 + 12 + 48
+
+
+def test_a_run_from_before_batches_followed_their_size_does_not_change_them_silently(
+    tiny: Build, tmp_path: Path
+) -> None:
+    quiet(tiny(steps=1, size=6, sizes=(6,)), tmp_path)
+    stored_otherwise(tmp_path, sizes=[6, 12])
+    message = r"sizes: expected batch 24 also with 12 customers, as .*, received 12"
+    with pytest.raises(SpacevrpError, match=message):
+        quiet(resumed_config(tmp_path, ["steps=2", "batch=24"]), tmp_path, resume=tmp_path)
+    # Smaller sizes have the same batches.
+    stored_otherwise(tmp_path, sizes=[4, 6])
+    assert quiet(resumed_config(tmp_path, ["steps=2"]), tmp_path, resume=tmp_path).step == 2
+    assert load_weights(tmp_path / "weights")[1]["instances"] == 2 * 12
 
 
 @pytest.mark.parametrize(

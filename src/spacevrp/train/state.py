@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ class TrainState:
     def restore(self, path: Path) -> None:
         """Continue from a checkpoint, or from the newest in a run's folder."""
         header, stored = checkpoint.load(path)
+        if "instances" not in header and header["config"].get("sizes"):
+            self._check_old_sizes(path)
         for group, tensors in self.groups().items():
             if group == "average" and not header["config"].get("average"):
                 self.average.restart()  # none was kept so far: it begins with the weights
@@ -69,6 +72,18 @@ class TrainState:
         # Older runs kept no count: all their batches were alike.
         self.instances = int(header.get("instances", self.step * header["config"]["batch"]))
         self.optimizer.count.fill_(int(header["updates"]))
+
+    def _check_old_sizes(self, path: Path) -> None:
+        """Refuse a run of before batches followed their size, which would go on with others."""
+        config = self.config
+        for size, name in product(config.all_sizes, ("batch", "trajectories", "max_moves")):
+            before, now = getattr(config, name), getattr(config.at(size), name)
+            if now != before:
+                raise SpacevrpError(
+                    f"sizes: expected {name} {before} also with {size} customers, as {path} began, "
+                    f"received {now}, as it follows the size now; start another run with --weights "
+                    f"and --resume-moments, or go on with --set sizes={config.size}"
+                )
 
     def take_moments(self, path: Path) -> None:
         """Begin with the optimizer's moments of an earlier run, or of one of its checkpoints."""
