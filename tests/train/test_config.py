@@ -143,6 +143,12 @@ DECAY = "constant-then-decay"
         ),
         ({"schedule": "cosine", "warmup": 0, "steps": 300}, {0: 1, 100: 0.75, 150: 0.5, 300: 0}),
         ({"schedule": DECAY, "warmup": 0, "steps": 10, "decay_share": 0.0}, {0: 1, 9: 1}),
+        # Half of a run that is shorter than its warm-up.
+        (
+            {"schedule": DECAY, "warmup": 200, "steps": 10, "decay_share": 0.4},
+            {0: 0.2, 3: 0.8, 4: 1, 5: 1, 6: 1, 7: 0.75, 8: 0.5, 9: 0.25},
+        ),
+        ({"schedule": "cosine", "warmup": 6, "steps": 6}, {0: 1 / 3, 2: 1, 3: 0.5, 4: 0.25}),
     ],
 )
 def test_factors_by_hand(tiny: Build, changes: dict[str, Any], factors: dict[int, float]) -> None:

@@ -263,10 +263,13 @@ def test_another_model_does_not_fit(tiny: Build, tmp_path: Path) -> None:
         TrainState(wider, torch.device("cpu")).restore(tmp_path)
 
 
-def test_weights_alone_begin_with_the_warm_up(tiny: Build, tmp_path: Path) -> None:
+def test_weights_alone_begin_with_the_warm_up(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     quiet(tiny(steps=3, average=0.0), tmp_path / "old")
     _, weights = stored_weights(tmp_path / "old")
-    config = tiny(steps=1, warmup=4, average=0.0)
+    config = tiny(steps=8, warmup=4, average=0.0)
+    stop_at(monkeypatch, 1)
     outcome = quiet(config, tmp_path / "new", weights=weights)
     _, groups = checkpoint.load(outcome.checkpoint)
     before, after = weights["embed_types"], groups["weights"]["embed_types"]

@@ -97,8 +97,9 @@ class TrainConfig:
         How many times the gradient of an instance within the encoder may be as large as those of
         its shard in the geometric mean (0: any). Few instances would outweigh all others.
     schedule, warmup, decay_share, decay_factor
-        Shape of the rates over the steps: ``cosine`` to zero; ``constant-then-decay`` linearly to
-        zero over the last share of the steps; ``step`` multiplies by the factor for that share.
+        Shape of the rates over the steps: they rise for ``warmup`` steps, but for at most half of
+        the run, so that they can fall; ``cosine`` to zero; ``constant-then-decay`` linearly to zero
+        over the last share of the steps; ``step`` multiplies by the factor for that share.
     advantage
         What advantages are divided by: nothing, the standard deviation of their problem in the
         shard, or that of their instance.
@@ -303,6 +304,11 @@ class TrainConfig:
     def trains_heads(self) -> bool:
         """Whether policy heads are trained, and nothing else."""
         return self.augmentations > 1
+
+    @property
+    def rising_steps(self) -> int:
+        """Steps of the warm-up, which leaves a short run time for its rates to fall."""
+        return min(self.warmup, self.steps // 2)
 
     @property
     def starts(self) -> int:

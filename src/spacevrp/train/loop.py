@@ -274,7 +274,7 @@ class _Loop:
         if self.budget is None or stepping < _PACE_KNOWN_AFTER * self.budget:
             return
         known = config.steps != _NOT_KNOWN_YET
-        if known and step >= config.warmup and rate_factor(config, step) < 1.0:
+        if known and step >= config.rising_steps and rate_factor(config, step) < 1.0:
             return
         left = self.budget - elapsed - 3 * self.save_seconds
         steps = step + max(1, int(_PLANNED_SHARE * left / pace))

@@ -25,8 +25,8 @@ _NEWTON_SCHULZ_ROUNDS = 5
 
 def rate_factor(config: TrainConfig, step: int) -> float:
     """What the rates are multiplied with at a step, counted from 0."""
-    if step < config.warmup:
-        return (step + 1) / config.warmup
+    if step < config.rising_steps:
+        return (step + 1) / config.rising_steps
     progress = min(step / config.steps, 1.0)
     if config.schedule == "cosine":
         return 0.5 * (1.0 + math.cos(math.pi * progress))
