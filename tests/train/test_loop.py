@@ -170,6 +170,22 @@ def test_a_run_is_fitted_to_its_budget(tiny, tmp_path, monkeypatch, warmup):
     assert checkpoint.read_header(tmp_path / "run")["config"]["steps"] == outcome.steps
 
 
+@pytest.mark.parametrize(("asked", "stored"), [(10, 10), (2, 4)])
+def test_a_run_stopped_before_its_pace_is_known_keeps_its_steps(
+    tiny, tmp_path, monkeypatch, asked, stored
+):
+    """Or those that it has taken, where these are more."""
+    stop_at(monkeypatch, 4)
+    outcome = quiet(tiny(steps=asked), tmp_path, budget=10**6, fit=True)
+    assert (outcome.reason, outcome.step, outcome.steps) == ("signal", 4, stored)
+    found = [
+        json.loads((tmp_path / "config.json").read_text()),
+        json.loads((tmp_path / "weights.json").read_text())["training"],
+        checkpoint.read_header(tmp_path)["config"],
+    ]
+    assert [config["steps"] for config in found] == [stored] * 3
+
+
 @pytest.mark.slow
 def test_compilation_does_not_count_as_pace(tiny, tmp_path, monkeypatch):
     """A minute of compilation once made a run of two minutes stop after its first step."""

@@ -151,10 +151,10 @@ class _Loop:
     """The moving parts of one sitting."""
 
     def __init__(self, state: TrainState, sitting: _Sitting) -> None:
-        if sitting.fit:
-            state.config = replace(state.config, steps=_NOT_KNOWN_YET)
         config, folder, place, budget = state.config, sitting.folder, sitting.place, sitting.budget
         self.state, self.config, self.folder, self.place = state, config, folder, place
+        if sitting.fit:  # nobody else is told: what is stored has the steps that were asked for
+            self.config = replace(config, steps=_NOT_KNOWN_YET)
         self.rank, self.world = rank_and_world()
         self.begun, self.budget, self.fit = sitting.begun, budget, sitting.fit
         on_gpu = place.type == "cuda"
@@ -169,7 +169,7 @@ class _Loop:
         self.batches = {size: config.at(size).batch for size in config.all_sizes}
         self.log = Telemetry(
             folder if self.rank == 0 else None,
-            config.steps,
+            self.config.steps,
             state.step,
             budget,
             progress=sitting.progress,
@@ -242,7 +242,7 @@ class _Loop:
         if self.budget is not None:
             (elapsed,) = largest([time.monotonic() - self.begun], self.place)
             overrun = max(0.0, elapsed - self.budget)
-        return Outcome(reason, state.step, self.config.steps, path, int(received), overrun)
+        return Outcome(reason, state.step, state.config.steps, path, int(received), overrun)
 
     def _take_step(self, step: int) -> None:
         config = self.config
@@ -299,6 +299,7 @@ class _Loop:
         if state.step == self.saved_step:
             return name
         begun = time.monotonic()
+        state.config = replace(state.config, steps=max(state.config.steps, state.step))
         state.round_moments()
         if self.rank == 0:
             header = {
@@ -308,17 +309,17 @@ class _Loop:
             }
             state.save(self.folder, header)
             if self.fit:  # the length has changed since the run began
-                _write_json(self.folder / CONFIG, self.config.to_dict())
+                _write_json(self.folder / CONFIG, state.config.to_dict())
         self.saved_step, self.saved = state.step, time.monotonic()
         (self.save_seconds,) = largest([self.saved - begun], self.place)
         return name
 
     def _export(self) -> None:
-        state, config = self.state, self.config
+        state = self.state
         card = {
             "steps": state.step,
             "instances": state.instances,
-            "training": config.to_dict(),
+            "training": state.config.to_dict(),
             "device": device_name(self.place),
             "versions": versions(),
         }
