@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from spacevrp.model import SpaceModel
 from spacevrp.model.weights import load_weights
 from spacevrp.plots.measurements import plot_training, read_log
 from spacevrp.problems.errors import SpacevrpError
@@ -238,6 +239,19 @@ def test_what_is_no_run_is_refused(tiny, tmp_path, options, message):
     with pytest.raises(SpacevrpError, match=message):
         train(tiny(), tmp_path / "run", progress=False, **{"device": "cpu", **options})
     assert not (tmp_path / "run").exists()
+
+
+def test_policy_heads_ask_for_a_network(tiny: Build, tmp_path: Path) -> None:
+    """They would learn to correct random weights, which stay as they are."""
+    model = replace(tiny().model, policy_heads=1)
+    config = tiny(steps=1, model=model, augmentations=2)
+    with pytest.raises(SpacevrpError, match=r"augmentations: .* network.* --weights NAME"):
+        quiet(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    weights = dict(SpaceModel(model).state_dict())
+    assert quiet(config, tmp_path / "run", weights=weights).step == 1
+    more = replace(config, steps=2)
+    assert quiet(more, tmp_path / "run", resume=tmp_path / "run").step == 2
 
 
 def test_the_time_of_saving_is_kept_free(tiny, tmp_path, monkeypatch):

@@ -107,6 +107,11 @@ def train(
         raise SpacevrpError(f"budget: expected a time of more than 0, received {budget:g} seconds")
     if fit and budget is None:
         raise SpacevrpError("fit: expected a budget to fit the run to, received none")
+    if config.trains_heads and weights is None and resume is None:
+        raise SpacevrpError(
+            "augmentations: expected a trained network for policy heads to learn with: --weights "
+            "NAME|PATH (in Python weights=), received none"
+        )
     with joined(device) as place, Interrupt() as interrupt:
         rank, world = rank_and_world()
         if config.shards % world:
