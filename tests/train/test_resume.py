@@ -192,6 +192,8 @@ def test_the_instances_of_a_run_are_counted(tiny: Build, tmp_path: Path) -> None
     quiet(tiny(steps=3, seed=3), tmp_path)
     config = resumed_config(tmp_path, ["steps=5", "batch=48", "sizes=6,12"])
     quiet(config, tmp_path, resume=tmp_path)
+    sittings = json.loads((tmp_path / "run.json").read_text())["sittings"]
+    assert set(sittings[1]["changed"]) == {"steps", "batch", "sizes"}
     sizes = [choose_size(config, step) for step in (3, 4)]
     assert sizes == [12, 6]  # by a quarter of 48, and by 48
     assert load_weights(tmp_path / "weights")[1]["instances"] == 3 * 12 + 12 + 48
@@ -218,6 +220,7 @@ def test_a_run_from_before_batches_followed_their_size_does_not_change_them_sile
         ("model.layers=2", "model.layers: expected 1 as in .*, received 2"),
         ("optimizer=adamw", "optimizer: expected 'muon'"),
         ("variants=TSP", "variants: expected"),
+        ("load_rule=paper", "load_rule: expected 'single'"),
     ],
 )
 def test_a_run_cannot_become_another(

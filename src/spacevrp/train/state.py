@@ -171,8 +171,8 @@ def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
 def _fixed_keys(config: TrainConfig) -> dict[str, Any]:
     """What the stored tensors and the log hang on."""
     model = {f"model.{name}": value for name, value in config.model.to_dict().items()}
-    own = {name: getattr(config, name) for name in ("optimizer", "variants", "augmentations")}
-    return {**model, **own}
+    own = ("optimizer", "variants", "load_rule", "augmentations")
+    return {**model, **{name: getattr(config, name) for name in own}}
 
 
 def stored_weights(path: Path) -> tuple[ModelConfig, dict[str, Tensor]]:
