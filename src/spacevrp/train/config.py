@@ -63,7 +63,7 @@ class TrainConfig:
         customers up to the size of the step, some of them in clusters, with demands, capacities
         and penalties of their own.
     trajectories
-        Solutions of each instance; 0 for one a customer.
+        Solutions of each instance, at least 2; 0 for one a customer.
     augmentations
         Augmentations of each instance, each with its policy head (see ``model/policy_heads.py``).
         Only the heads are trained: a trajectory is worth by how much it beats those of the other
