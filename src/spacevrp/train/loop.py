@@ -158,7 +158,7 @@ class _Loop:
     def __init__(self, state: TrainState, sitting: _Sitting) -> None:
         config, folder, place, budget = state.config, sitting.folder, sitting.place, sitting.budget
         self.state, self.config, self.folder, self.place = state, config, folder, place
-        if sitting.fit:  # nobody else is told: what is stored has the steps that were asked for
+        if sitting.fit:  # for this sitting alone: what is stored has the steps that were asked for
             self.config = replace(config, steps=_NOT_KNOWN_YET)
         self.rank, self.world = rank_and_world()
         self.begun, self.budget, self.fit = sitting.begun, budget, sitting.fit
