@@ -214,6 +214,11 @@ def test_points_in_space(tmp_path: Path, kind: str, apart: int) -> None:
     problem = read(save(tmp_path, text))
     assert problem.distances.between(0, 4) == apart  # from (0, 0, 0) to (1, 2, 3): 3.74, 6, 3
     assert problem.distances.between(1, 2) == 4
+    for far in ("1e308", "-1e308"):
+        with pytest.raises(
+            FormatError, match=f"SECTION: expected numbers below .*, received {far[:2]}"
+        ):
+            read(save(tmp_path, text.replace("5 1 2 3", f"5 1 2 {far}")))
 
 
 def test_the_unit_of_a_stated_cost_is_said(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spacevrp.problems.distances import Distances, Metric
@@ -389,6 +389,8 @@ FIELDS = sorted({f.name for f in fields(Problem)} - {"distances"} | {"coordinate
 
 
 @pytest.mark.filterwarnings("error")
+@example({"service": Stubborn()})
+@example({"service": [Stubborn()]})
 @given(st.dictionaries(st.sampled_from(FIELDS), odd_values, min_size=1, max_size=3))
 def test_anything_at_all_is_a_problem_or_an_error_of_ours(arguments: dict[str, Any]) -> None:
     try:

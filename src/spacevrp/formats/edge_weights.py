@@ -9,6 +9,7 @@ import numpy as np
 
 from spacevrp.formats.building import tabled
 from spacevrp.formats.tsplib import Document, Section, parse_stream
+from spacevrp.problems.conversion import LARGEST
 from spacevrp.problems.distances import Array
 
 # Layout -> (which triangle is listed row by row, whether its diagonal is). A triangle listed column
@@ -65,6 +66,9 @@ def measure_space(document: Document, weight_type: str, points: Array) -> Array:
         raise document.fail(
             "DIMENSION", f"at most {_MOST_IN_SPACE} for {weight_type}", str(len(points))
         )
+    far = points[~(np.abs(points) < LARGEST)]
+    if far.size:
+        raise document.fail("NODE_COORD_SECTION", f"numbers below {LARGEST:g}", f"{far[0]:g}")
     measure = SPACES[weight_type]
     rows = [np.floor(measure(np.abs(points - point)) + 0.5) for point in points]
     return np.array(rows)

@@ -58,9 +58,10 @@ class Constructors(Scales):
         if isinstance(metric, str):
             metric = Metric(metric)
         distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
-        warn_of_unit(features)
         resolved = default_depots(depots, features.get("variant"))
-        return cls(distances, depots=resolved, **features)
+        problem = cls(distances, depots=resolved, **features)
+        warn_of_unit(features)
+        return problem
 
     @classmethod
     def from_lonlat(
@@ -118,8 +119,9 @@ class Constructors(Scales):
         distances = Distances(matrix=matrix, field="matrix")
         depots = default_depots(depots, features.get("variant"))
         resolved = {**features, "durations": durations, "depots": depots, "ids": ids}
+        problem = cls(distances, **resolved)
         warn_of_unit(features)
-        return cls(distances, **resolved)
+        return problem
 
     @classmethod
     def from_frame(
