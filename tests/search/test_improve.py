@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from enumeration import best_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_problems import problems, random_plan
@@ -67,6 +69,61 @@ def test_a_route_that_no_customer_pays_for_alone(four_customers: Build, begins_e
     )
     assert found.cost == 19.5
     assert found.feasible
+
+
+@pytest.mark.parametrize("begins_empty", [True, False])
+def test_routes_that_only_many_penalties_pay_for(begins_empty: bool) -> None:
+    """Ten streets of twelve houses, 10 away: nine of a street pay for a route, eight do not."""
+    streets = np.arange(10) * math.tau / 10
+    houses = [
+        (10 * math.cos(way), 10 * math.sin(way) + 0.01 * i) for way in streets for i in range(12)
+    ]
+    problem = Problem.from_coordinates(
+        [(0, 0), *houses], demand=[0] + [1] * 120, capacity=12, penalty=[0] + [2.5] * 120
+    )
+    plans = [Solution.judged(problem, []) if begins_empty else None]
+    (found,) = improve([problem], plans, stop=Stop(iterations=10_000))
+    assert len(found.routes) == 10
+    assert sum(len(route) - 2 for route in found.routes) == 120
+
+
+# The search weighs the terms; a weight that is too small shows where the later one is large.
+ORDERS: tuple[tuple[str, ...], ...] = (("makespan", "vehicles"), ("vehicles", "makespan"))
+ORDERS += (("balance", "makespan", "cost"), ("makespan", "vehicles", "balance"), ("makespan",))
+ORDERS += (("makespan", "balance", "cost", "vehicles"), ("cost", "makespan"))
+
+
+@pytest.mark.parametrize("first", ORDERS)
+def test_terms_of_an_objective_in_their_order(first: tuple[str, ...]) -> None:
+    for seed in range(20):
+        matrix = np.random.default_rng(seed).integers(10, 60, (4, 4))
+        np.fill_diagonal(matrix, 0)
+        problem = Problem.from_matrix(matrix, objective=first)
+        plans = (
+            [(0, *part, 0) for part in np.split(order, cuts)]
+            for order in permutations((1, 2, 3))
+            for cuts in ([], [1], [2], [1, 2])
+        )
+        best = min(Solution.judged(problem, plan).objective for plan in plans)
+        (found,) = improve([problem], [None], stop=Stop(iterations=2000))
+        assert found.objective == pytest.approx(best), seed
+
+
+# Nobody may drive from 1 to the depot; the way home from 1 is too long.
+@pytest.mark.parametrize(
+    ("matrix", "limits"),
+    [
+        ([[0, 10, 10, 5], [math.inf, 0, 10, math.inf], [10, 50, 0, 5], [5, 12, 5, 0]], {}),
+        ([[0, 10, 10], [50, 0, 10], [10, 50, 0]], {"max_duration": 40}),
+    ],
+)
+def test_pinned_customers_who_need_another_behind_them(matrix: Any, limits: Any) -> None:
+    problem = Problem.from_matrix(matrix, vehicles=[{"pinned": [1], **limits}])
+    (found,) = improve([problem], [None], stop=SHORT)
+    assert found.feasible
+    best = best_plan(problem)
+    assert best is not None
+    assert found.cost == best.cost
 
 
 def test_a_plan_that_knows_no_problem_is_judged(four_customers: Build) -> None:

@@ -140,8 +140,12 @@ void Search::ruin() {
     removed_.clear();
     taken_from_bank_.clear();
     const int routes = static_cast<int>(plan.active.size());
-    if (units_.empty() || routes == 0)
+    if (units_.empty())
         return;
+    if (routes == 0) {
+        seed_ = units_[at(random_.below(static_cast<int>(units_.size())))];
+        return;
+    }
     whole_sets_ = !model_.relations.together.empty() && random_.uniform() < WHOLE_SETS;
     const bool makes_room = plan.missing > 0 && random_.uniform() < MAKES_ROOM;
     const std::vector<Node> &from = makes_room && !plan.bank.empty() ? plan.bank : units_;
@@ -300,7 +304,7 @@ bool Search::is_optional_unit(Node head) const {
 bool Search::better_elsewhere(Node head, double delta) const {
     if (!is_optional_unit(head))
         return false;
-    double price = eagerness_ * model_.skip[at(head)];
+    double price = eagerness_ * worth_ * model_.skip[at(head)];
     if (model_.min_prize > 0.0)
         price += shortage_price_ * std::min(model_.unit_prize[at(head)], plan.shortage());
     return !(delta < price);
@@ -319,7 +323,7 @@ bool Search::leaves(Node head) {
     const int left = static_cast<int>(scratch_.size());
     const double cost = left > 0 ? plan.checked_cost(r.type, scratch_.data(), left)
                                  : -model_.vehicles[at(r.type)].price;
-    double price = model_.skip[at(head)];
+    double price = worth_ * model_.skip[at(head)];
     if (model_.min_prize > 0.0) {
         const double spare = std::max(plan.collected - model_.min_prize, 0.0);
         price += shortage_price_ * std::max(model_.unit_prize[at(head)] - spare, 0.0);

@@ -49,7 +49,8 @@ Annealing annealing_for(const Model &model) {
     if (model.timed)
         return {3.0, 0.1, 10.0};
     const bool plain = model.types() == 1 && model.plain_load && model.symmetric;
-    return plain ? Annealing{1.0, 0.03, 10.0} : Annealing{1.4, 0.05, 10.0};
+    const double more = model.routes_are_a_choice() ? 2.0 : 1.0; // for some to go again
+    return plain ? Annealing{more, 0.03, 10.0} : Annealing{1.4 * more, 0.05, 10.0};
 }
 
 // Share of iterations in which optional visits may cost more than they are worth, and how much.
@@ -143,7 +144,7 @@ Search::Search(const Model &problem, const Options &options)
 }
 
 double Search::objective() const {
-    double sum = plan.travel + plan.skipped;
+    double sum = plan.travel + worth_ * plan.skipped;
     if (!model_.maximise_prize)
         sum += plan.fixed;
     const Relations &relations = model_.relations;
@@ -189,7 +190,6 @@ void Search::begin(const Routes &start, const std::vector<Routes> &others) {
 }
 
 void Search::begin_here() {
-    best_objective_ = INFINITE;
     best_value_ = plan.value();
     for (const int number : plan.active)
         set_dirty(number);
@@ -224,7 +224,6 @@ void Search::keep_best() {
     }
     dirty_.clear();
     best_value_ = plan.value();
-    best_objective_ = objective();
 }
 
 void Search::restore_best() {
@@ -350,6 +349,10 @@ Result Search::run(const Hooks &hooks) {
                 share_done_ = 0.5; // nothing tells how long it will take
             share_done_ = options_.progress_from +
                           (options_.progress_to - options_.progress_from) * share_done_;
+            if (inviting) {
+                worth_ = worth_of_serving();
+                current = objective();
+            }
             if (dropping_ && share_done_ >= DROPPING) {
                 end_of_dropping();
                 current = objective();

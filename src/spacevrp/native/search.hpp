@@ -221,6 +221,7 @@ private:
     void begin_stage(const Routes &start);
     bool is_child() const { return stage_.number > 0 && stage_.number >= stage_.trajectories; }
     double heat_of_stage() const;
+    double worth_of_serving() const;
     Routes make_child();
     Routes with_routes_of(const Routes &other, const Routes &one);
     const Value &best_of_all() const { return is_best_of_all_ ? best_value_ : best_before_.value; }
@@ -246,6 +247,7 @@ private:
     bool whole_sets_ = false;                 // this ruin takes out all who must be on one route
     double shortage_price_ = 0.0;
     double eagerness_ = 1.0; // times what it is worth an optional visit may cost
+    double worth_ = 1.0;     // times its penalty that an optional visit is worth
     // Of each type, the others that start and end where it does; all empty where none does.
     std::vector<std::vector<int>> alike_, elsewhere_;
     bool mixed_ = false;  // some type has such others
@@ -288,7 +290,6 @@ private:
     std::vector<int> dirty_;
     std::vector<char> is_dirty_;
     Value best_value_;
-    double best_objective_ = INFINITE;
     Stage stage_;
     std::vector<Routes> others_; // plans for trajectories to begin with, beside the first
     std::vector<Kept> elite_;    // the best plans of stages, the best first

@@ -28,6 +28,9 @@ constexpr double SHARE_OF_MOST = 0.6;
 constexpr double CHILD_HEAT = 0.4;
 constexpr std::size_t ELITE = 6;
 constexpr int FEWEST_ROUTES = 3;
+// Times its penalty that an optional visit is worth at first, without and with times, and the share
+// of the time after which it is worth no more than that. Measured; see records/.
+constexpr double WORTH = 1.3, WORTH_TIMED = 1.5, WORTH_FALLS_UNTIL = 0.6;
 // Customers to try for a child that differs from its first parent.
 constexpr int TRIES = 10;
 
@@ -57,6 +60,16 @@ void Search::divide_annealing(double iterations) {
 }
 
 double Search::heat_of_stage() const { return is_child() ? CHILD_HEAT : 1.0; }
+
+// Insertion opens no route that its first customer alone does not pay for, though several together
+// would. So penalties count for more at first.
+double Search::worth_of_serving() const {
+    const bool ends = options_.iterations >= 0 || options_.seconds >= 0.0;
+    if (!model_.routes_are_a_choice() || !ends)
+        return 1.0;
+    return std::pow(model_.timed ? WORTH_TIMED : WORTH,
+                    std::max(0.0, 1.0 - share_done_ / WORTH_FALLS_UNTIL));
+}
 
 void Search::next_stage(double iterations) {
     end_stage();
