@@ -62,10 +62,13 @@ void Search::divide_annealing(double iterations) {
 double Search::heat_of_stage() const { return is_child() ? CHILD_HEAT : 1.0; }
 
 // Insertion opens no route that its first customer alone does not pay for, though several together
-// would. So penalties count for more at first.
+// would. So penalties count for more at first, as long as a route may open.
 double Search::worth_of_serving() const {
     const bool ends = options_.iterations >= 0 || options_.seconds >= 0.0;
-    if (!model_.routes_are_a_choice() || !ends)
+    bool may_open = false;
+    for (int type = 0; type < model_.types(); ++type)
+        may_open = may_open || plan.may_open(type);
+    if (!model_.routes_are_a_choice() || !ends || !may_open)
         return 1.0;
     return std::pow(model_.timed ? WORTH_TIMED : WORTH,
                     std::max(0.0, 1.0 - share_done_ / WORTH_FALLS_UNTIL));
