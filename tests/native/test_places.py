@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_problems import build, problems
 
@@ -72,7 +72,12 @@ def test_stages_of_every_variant(name: str) -> None:
     check_stages(problem, 3, 0)
 
 
+# One route cannot collect what is asked for: less prize is lacking in the dearer plan.
+SHORT = build(frozenset({"prize", "max_routes", "metric", "capacities"}), 261, 4)
+
+
 @settings(max_examples=80)
+@example(problem=SHORT, seed=0, more=0)
 @given(problem=problems, seed=st.integers(0, 10**6), more=st.integers(0, 2))
 def test_stages_of_random_problems(problem: Problem, seed: int, more: int) -> None:
     check_stages(problem, seed, more)

@@ -262,10 +262,10 @@ def better_of(first: Solution, second: Solution) -> Solution:
     is not the objective, the objective in its place. The first of equals, and wherever the second
     breaks a rule.
     """
-    return second if second.is_legal and _lack(second) < _lack(first) else first
+    return second if second.is_legal and lack(second) < lack(first) else first
 
 
-def _lack(solution: Solution) -> tuple[float, ...]:
+def lack(solution: Solution) -> tuple[float, ...]:
     """What a plan lacks: customers, then prize where there is too little; then what it costs."""
     left_out = sum(violation.code in ("visit", "group") for violation in solution.violations)
     short = any(violation.code == "prize" for violation in solution.violations)

@@ -16,11 +16,10 @@ from spacevrp import native
 from spacevrp.problems.conversion import show
 from spacevrp.problems.deadline import Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
-from spacevrp.problems.explanation import is_missing_visit
 from spacevrp.problems.judging import judge_all, with_vehicles
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead, carry_out
-from spacevrp.problems.solution import Solution, lost_priority, worth
+from spacevrp.problems.solution import Solution, lack
 from spacevrp.problems.warning import RefusedWarning, warn
 from spacevrp.search.model import Native, Plan, native_model, solution_of, solutions_of
 
@@ -242,9 +241,7 @@ def usual_starts(problem: Problem) -> Sequence[str]:
 
 def rank(plan: Solution) -> tuple[float, ...]:
     """What makes a plan better: no broken rule, then little left undone, then less cost."""
-    left = sum(is_missing_visit(one) or one.code == "prize" for one in plan.violations)
-    lost = lost_priority(plan.problem, plan.violations)
-    return not plan.is_legal, lost, left, *worth(plan)
+    return not plan.is_legal, *lack(plan)
 
 
 @dataclass
