@@ -67,10 +67,6 @@ void Search::drop_what_does_not_pay() {
     }
 }
 
-// Where serving is a choice, insertion opens no route that one customer alone does not pay for.
-// So all are served once, and those who do not pay leave again.
-bool Search::may_serve_too_few() const { return model_.has_optional && !model_.maximise_prize; }
-
 void Search::insert_bank() {
     ++stamp_;
     forget_saved();
@@ -88,9 +84,11 @@ void Search::insert_bank() {
         set_dirty(saved.route);
 }
 
+// Where serving is a choice, insertion opens no route that one customer alone does not pay for.
+// So all are served once, and those who do not pay leave again.
 void Search::construct_by_insertion(int tries) {
     const Routes start = plan.routes();
-    const int further = may_serve_too_few() ? 1 : 0;
+    const int further = model_.serving_is_a_choice() ? 1 : 0;
     for (int attempt = 0; attempt < tries + further; ++attempt) {
         if (attempt > 0)
             load_again(start);

@@ -102,10 +102,11 @@ public:
         return durations_.empty() ? to(node) : durations_back_.data() + index(node, 0);
     }
     bool has_matrix() const { return !matrix_.empty(); }
-    // Whether it is a choice who is served, at a price, and how many routes serve them.
+    // Whether it is a choice who is served, at a price, and by how many routes.
+    bool serving_is_a_choice() const { return has_optional && !maximise_prize; }
     bool routes_are_a_choice() const {
         const bool one_route = max_routes == 1 || (types() == 1 && vehicles.front().count == 1);
-        return has_optional && !maximise_prize && !one_route;
+        return serving_is_a_choice() && !one_route;
     }
 
     double demand(Node node, int kind) const {

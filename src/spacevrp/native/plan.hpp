@@ -124,6 +124,12 @@ public:
         return available[static_cast<std::size_t>(type)] > 0 && routes_left > 0 &&
                model.vehicles[static_cast<std::size_t>(type)].pinned.empty();
     }
+    bool may_open_any() const {
+        for (int type = 0; type < model.types(); ++type)
+            if (may_open(type))
+                return true;
+        return false;
+    }
     // The number of the route.
     int insert(Node head, const Place &place);
     // Length of a route of a type with these stops if the rules are kept, infinite otherwise: but

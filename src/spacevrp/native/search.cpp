@@ -14,11 +14,6 @@ constexpr int PLACES = 24;
 constexpr int CLOCK_EVERY = 8;
 // Share of iterations in which other vehicles may take the routes that customers left.
 constexpr double OTHER_TYPES = 0.3;
-// Temperature at the start, in typical arcs, by the iterations that each customer gets.
-constexpr double HEAT = 0.08, HEAT_POWER = 0.3, HOTTEST = 2.0;
-// In large plans, times a power of the customers of a route by these, if there are more.
-constexpr double STOPS = 25.0, STOPS_POWER = 1.5, MOST_TIMES = 6.0;
-constexpr int LARGE = 300;
 // A tour is improved before it is judged if it is at most so many typical arcs too long.
 constexpr double WORTH_IMPROVING = 3.0;
 // Where durations are a term, costs of places tell little: in such a share of iterations so many
@@ -33,26 +28,6 @@ constexpr double DROPPING = 0.4, DROPPING_HEAT = 0.5;
 // The share of the time after which cost alone decides among plans that leave out as few.
 constexpr double SETTLED = 0.8;
 
-// The rougher the landscape, the hotter: where rules forbid most moves, the way to a better plan
-// leads over worse ones. Measured; see records/.
-struct Annealing {
-    double heat; // times the temperature that suits a plain CVRP
-    double cold;
-    double removed;
-};
-
-Annealing annealing_for(const Model &model) {
-    if (model.maximise_prize)
-        return {25.0, 0.3, 15.0};
-    if (model.paired)
-        return {7.0, 0.2, 7.0};
-    if (model.timed)
-        return {3.0, 0.1, 10.0};
-    const bool plain = model.types() == 1 && model.plain_load && model.symmetric;
-    const double more = model.routes_are_a_choice() ? 2.0 : 1.0; // for some to go again
-    return plain ? Annealing{more, 0.03, 10.0} : Annealing{1.4 * more, 0.05, 10.0};
-}
-
 // Share of iterations in which optional visits may cost more than they are worth, and how much.
 constexpr double INVITES = 0.05, MOST_EAGER = 2.3;
 
@@ -62,17 +37,6 @@ double now() {
 }
 
 } // namespace
-
-double heat_for(const Model &model, double iterations_per_customer, double customers,
-                double routes) {
-    const double heat = HEAT * std::pow(std::max(iterations_per_customer, 1.0), HEAT_POWER);
-    // Long routes change places with their neighbours in many small steps, over dearer plans.
-    const bool long_routes = !model.timed && !model.paired && !model.maximise_prize &&
-                             customers >= LARGE && routes > 1.0;
-    const double times = std::pow(customers / std::max(routes, 1.0) / STOPS, STOPS_POWER);
-    return annealing_for(model).heat * std::min(heat, HOTTEST) *
-           (long_routes ? std::clamp(times, 1.0, MOST_TIMES) : 1.0);
-}
 
 Search::Search(const Model &problem, const Options &options)
     : plan(problem), model_(problem), options_(options), random_(options.seed) {
@@ -314,7 +278,7 @@ Result Search::run(const Hooks &hooks) {
     if (dropping_)
         current = objective();
     bool divided = model_.relations.fewest; // or it has been seen that it does not pay
-    const bool inviting = may_serve_too_few();
+    const bool inviting = model_.serving_is_a_choice();
     std::int64_t turn = 0, counted_for_steps = 0, steps = plan.rules().steps;
     while (true) {
         if (options_.iterations >= 0 && iteration >= options_.iterations)

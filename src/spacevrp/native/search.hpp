@@ -107,7 +107,6 @@ private:
     void begin_here();
     void load_again(const Routes &start);
     void insert_bank(); // all of it, into the best places
-    bool may_serve_too_few() const;
     void drop_what_does_not_pay();
     struct Regret;
     bool regret_of(Node head, int depth, Regret &out);
@@ -306,6 +305,14 @@ private:
 bool is_divisible(const Model &model);
 Result search_divided(const Model &model, const Routes &start, const Options &options, int threads,
                       const Hooks &hooks);
+// The rougher the landscape, the hotter: where rules forbid most moves, the way to a better plan
+// leads over worse ones. Measured; see records/.
+struct Annealing {
+    double heat; // times the temperature that suits a plain CVRP
+    double cold;
+    double removed;
+};
+Annealing annealing_for(const Model &model);
 // The temperature to start with, in typical arcs, if each customer gets so many iterations and
 // a plan of so many customers has so many routes.
 double heat_for(const Model &model, double iterations_per_customer, double customers,

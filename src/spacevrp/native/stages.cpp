@@ -1,4 +1,4 @@
-// A long annealing in stages: trajectories from the plans that were given, or from the only one,
+// How hot an annealing is, and a long one in stages: trajectories from the plans that were given, or from the only one,
 // then children of the best plans found, which have some routes of one parent in place of those of
 // the other (selective route exchange: Nagata and Braysy 2010); each stage cools down once. Where
 // fewest routes come first, there is a stage that gives routes up.
@@ -34,7 +34,36 @@ constexpr double WORTH = 1.3, WORTH_TIMED = 1.5, WORTH_FALLS_UNTIL = 0.6;
 // Customers to try for a child that differs from its first parent.
 constexpr int TRIES = 10;
 
+// Temperature at the start, in typical arcs, by the iterations that each customer gets.
+constexpr double HEAT = 0.08, HEAT_POWER = 0.3, HOTTEST = 2.0;
+// In large plans, times a power of the customers of a route by these, if there are more.
+constexpr double STOPS = 25.0, STOPS_POWER = 1.5, MOST_TIMES = 6.0;
+constexpr int LARGE = 300;
+
 } // namespace
+
+Annealing annealing_for(const Model &model) {
+    if (model.maximise_prize)
+        return {25.0, 0.3, 15.0};
+    if (model.paired)
+        return {7.0, 0.2, 7.0};
+    if (model.timed)
+        return {3.0, 0.1, 10.0};
+    const bool plain = model.types() == 1 && model.plain_load && model.symmetric;
+    const double more = model.routes_are_a_choice() ? 2.0 : 1.0; // for some to go again
+    return plain ? Annealing{more, 0.03, 10.0} : Annealing{1.4 * more, 0.05, 10.0};
+}
+
+double heat_for(const Model &model, double iterations_per_customer, double customers,
+                double routes) {
+    const double heat = HEAT * std::pow(std::max(iterations_per_customer, 1.0), HEAT_POWER);
+    // Long routes change places with their neighbours in many small steps, over dearer plans.
+    const bool long_routes = !model.timed && !model.paired && !model.maximise_prize &&
+                             customers >= LARGE && routes > 1.0;
+    const double times = std::pow(customers / std::max(routes, 1.0) / STOPS, STOPS_POWER);
+    return annealing_for(model).heat * std::min(heat, HOTTEST) *
+           (long_routes ? std::clamp(times, 1.0, MOST_TIMES) : 1.0);
+}
 
 void Search::divide_annealing(double iterations) {
     const double each = iterations / static_cast<double>(units_.size());
@@ -65,10 +94,7 @@ double Search::heat_of_stage() const { return is_child() ? CHILD_HEAT : 1.0; }
 // would. So penalties count for more at first, as long as a route may open.
 double Search::worth_of_serving() const {
     const bool ends = options_.iterations >= 0 || options_.seconds >= 0.0;
-    bool may_open = false;
-    for (int type = 0; type < model_.types(); ++type)
-        may_open = may_open || plan.may_open(type);
-    if (!model_.routes_are_a_choice() || !ends || !may_open)
+    if (!model_.routes_are_a_choice() || !ends || !plan.may_open_any())
         return 1.0;
     return std::pow(model_.timed ? WORTH_TIMED : WORTH,
                     std::max(0.0, 1.0 - share_done_ / WORTH_FALLS_UNTIL));

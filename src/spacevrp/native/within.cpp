@@ -25,10 +25,7 @@ double Search::share_of_tour() const {
     if (!is_free || plan.active.size() != 1 || !plan.bank.empty() ||
         plan.route[at(plan.active.front())].pinned > 0)
         return 0.0;
-    for (int type = 0; type < model_.types(); ++type)
-        if (plan.may_open(type))
-            return SHARE_OF_TOUR;
-    return 1.0;
+    return plan.may_open_any() ? SHARE_OF_TOUR : 1.0;
 }
 
 bool Search::begin_tour() {
