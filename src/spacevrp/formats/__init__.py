@@ -10,7 +10,8 @@ The contract of every format is docs/formats.md. A file that cannot be read give
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from spacevrp.formats.csv_table import read_vehicles as read_vehicles
 from spacevrp.formats.files import FormatWarning as FormatWarning
 from spacevrp.formats.files import fail, read_head, sniff
 from spacevrp.formats.foreign import foreign_kind
+from spacevrp.formats.instance_json import instance_of
 from spacevrp.formats.instance_json import read_json as read_json
 from spacevrp.formats.instance_json import write_json as write_json
 from spacevrp.formats.json_text import parse_object
@@ -115,19 +117,8 @@ def read(
     if columns and kind != "csv":
         raise UnsupportedError(f"{path}: columns apply to tables of stops only, .csv or .xlsx")
     if vehicles is not None:
-        types, lines = read_types(Path(vehicles))
         told["time_unit"] = time_unit
-        if kind == "json" and foreign_kind(parse_object(path)) == "columns":
-            kind = "csv"  # for the names of its loads, and for its skills
-        bare = None if kind == "csv" else read(path, **told)
-        try:
-            if bare is None:
-                return read_csv(path, **told, vehicles=types, columns=columns)
-            return _with_vehicles(path, bare, types)
-        except FormatError as error:
-            if not is_of_vehicles(error.__cause__):
-                raise
-            raise vehicle_fault(Path(vehicles), lines, error.__cause__) from error.__cause__
+        return _read_beside(path, kind, Path(vehicles), columns, told)
     if kind == "csv":
         return read_csv(path, **told, time_unit=time_unit, columns=columns)
     if kind == "npz":
@@ -139,6 +130,32 @@ def read(
     received = "a solution" if kind == "sol" or suffix == ".sol" else "none of these"
     expected = "an instance: VRPLIB, TSPLIB, Solomon, Li-Lim, Cordeau, JSON, CSV or .npz"
     raise fail(path, "", expected, received)
+
+
+def _read_beside(
+    path: Path,
+    kind: str | None,
+    vehicles: Path,
+    columns: Mapping[str, str | Sequence[str]] | None,
+    told: dict[str, Any],
+) -> Problem | list[Problem]:
+    """The same next to a table of vehicles, whose faults are told of its own file."""
+    types, lines = read_types(vehicles)
+    document = parse_object(path) if kind == "json" else None
+    make: Callable[[], Problem | list[Problem]]
+    if kind == "csv":
+        make = partial(read_csv, path, **told, vehicles=types, columns=columns)
+    elif document is not None and foreign_kind(document) == "columns":
+        make = partial(instance_of, path, document, **told, vehicles=types)
+    else:
+        bare = read(path, **told) if document is None else instance_of(path, document, **told)
+        make = partial(_with_vehicles, path, bare, types)
+    try:
+        return make()
+    except FormatError as error:
+        if not is_of_vehicles(error.__cause__):
+            raise
+        raise vehicle_fault(vehicles, lines, error.__cause__) from error.__cause__
 
 
 def _with_vehicles(

@@ -18,9 +18,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from spacevrp.formats.files import fail, read_head, read_text, shown, sniff, unreadable, warn
+from spacevrp.formats.files import fail, read_head, read_text, shown, unreadable, warn
 from spacevrp.formats.foreign import read_foreign, relaying_warnings
-from spacevrp.formats.json_text import parse_object
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.sources.columns import names_in, normalised, whole_cell, written_id
@@ -140,9 +139,7 @@ def read_csv(
     vehicles: list[dict[str, Any]] | None = None,
     columns: Mapping[str, str | Sequence[str]] | None = None,
 ) -> Problem:
-    """The instance of a table of stops, CSV or a workbook, whose first line names the columns.
-
-    JSON has columns by name.
+    """The instance of a table of stops, CSV or a workbook; its first line names the columns.
 
     ``time_unit`` is what numbers of time are in, in place of what the table says; ``vehicles`` are
     its types of vehicles, which a workbook may also have as a sheet of that name. ``columns`` are
@@ -158,8 +155,6 @@ def read_csv(
     if path.suffix.lower() == ".xlsx":
         stops, sheet = stops_and_vehicles(path, names)
         beside = sheet if vehicles is None else vehicles
-    elif sniff(read_head(path)) == "json":
-        stops = parse_object(path)
     else:
         stops, lines = read_table(path, names=names)
     told = {"time_unit": time_unit, "vehicles": beside, "columns": columns}

@@ -128,14 +128,19 @@ def instance_of(
     rounding: str | None = None,
     variant: str | None = None,
     time_unit: str | None = None,
+    vehicles: list[dict[str, Any]] | None = None,
 ) -> Problem:
-    """The same of a document that is there already; ``path`` is what messages call it."""
+    """The same of a document that is there already; ``path`` is what messages call it.
+
+    ``vehicles`` are for columns by name, whose loads and skills they refer to.
+    """
     foreign = foreign_kind(document)
     if foreign is not None:
         if rounding is not None:
             held = "applies to coordinates, and the file holds a matrix"
             raise UnsupportedError(f"{path}: rounding {rounding!r} {held}")
-        return read_foreign(path, foreign, document, variant, time_unit=time_unit)
+        told: dict[str, Any] = {"time_unit": time_unit, "vehicles": vehicles}
+        return read_foreign(path, foreign, document, variant, **told)
     if time_unit is not None:
         raise UnsupportedError(
             f'{path}: time_unit {time_unit!r} applies to tables of stops; write "time_unit" into '
