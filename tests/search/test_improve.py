@@ -109,7 +109,7 @@ def test_terms_of_an_objective_in_their_order(first: tuple[str, ...]) -> None:
         assert found.objective == pytest.approx(best), seed
 
 
-# Nobody may drive from 1 to the depot; the way home from 1 is too long.
+# No road leads from 1 to the depot; the way home from 1 is too long.
 @pytest.mark.parametrize(
     ("matrix", "limits"),
     [
