@@ -1,7 +1,7 @@
-// How hot an annealing is, and a long one in stages: trajectories from the plans that were given, or from the only one,
-// then children of the best plans found, which have some routes of one parent in place of those of
-// the other (selective route exchange: Nagata and Braysy 2010); each stage cools down once. Where
-// fewest routes come first, there is a stage that gives routes up.
+// How hot an annealing is, and a long one in stages: trajectories from the plans that were given,
+// or from the only one, then children of the best plans found, which have some routes of one parent
+// in place of those of the other (selective route exchange: Nagata and Braysy 2010); each stage
+// cools down once. Where fewest routes come first, there is a stage that gives routes up.
 #include "search.hpp"
 
 #include <algorithm>
