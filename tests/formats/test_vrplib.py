@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from files import save
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from random_problems import build
 
@@ -304,6 +304,7 @@ HELD = (
         st.integers(0, 10**6),
     )
 )
+@example(problem=build({"capacity", "metric", "service", "windows"}, 314))
 def test_what_the_format_holds_survives(tmp_path_factory, problem):
     """Numbers come back exactly, coordinates or matrix, with depots anywhere."""
     if problem.features.time_windows:

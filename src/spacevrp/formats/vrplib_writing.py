@@ -98,9 +98,12 @@ def _type(problem: Problem) -> str:
     if FEATURES["pickups"](problem):
         return "VRPMPD"
     rounding = problem.distances.metric.rounding
-    if rounding == "three-decimals":
-        timed = "MDVRPTW" if features.multi_depot else "SDVRPTW"
-        return timed if features.time_windows else "HFVRP"
+    # Files of SDVRPTW and HFVRP say how many vehicles there are.
+    counted = problem.vehicles is not None or problem.max_routes is not None
+    if rounding == "three-decimals" and features.time_windows:
+        return "SDVRPTW" if counted and not features.multi_depot else "MDVRPTW"
+    if rounding == "three-decimals" and counted:
+        return "HFVRP"
     if rounding == "one-decimal" and features.time_windows:
         if problem.release is not None:
             return "MTVRPTWR"
