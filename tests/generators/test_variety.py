@@ -63,8 +63,8 @@ def test_demands_and_capacities_fill_their_range() -> None:
     assert all(abs(found - count / 5) < 5 * math.sqrt(count * 0.16) for found in kinds.values())
     route = batch.capacity / demand.mean(dim=1)
     assert 2 < route.min() < 4
-    assert 20 < route.max() < 40
-    assert 7 < route.median() < 11
+    assert 50 < route.max() < 90
+    assert 8 < route.median() < 13
     assert (batch.capacity >= demand.amax(dim=1)).all()
     assert torch.equal(batch.load_tolerance, (1e-5 * batch.capacity).clamp(max=0.5))
 
@@ -84,8 +84,67 @@ def test_clusters_leave_half_of_the_maps_and_all_depots_alone() -> None:
 
 def test_rows_that_keep_the_recipe_are_drawn_as_before() -> None:
     """Draws of the recipe come first from each stream position they share."""
-    variants = [VARIANTS["ATSP"], VARIANTS["CVRP"]]
+    variants = [VARIANTS["PCTSP"], VARIANTS["CVRPTW"]]
     plain = Sampler(variants, 12).draw(seeded(7))
     varied = Sampler(variants, 12, varied=[True, False]).draw(seeded(7))
-    assert torch.equal(plain.demand, varied.demand)
-    assert torch.equal(plain.distance, varied.distance)
+    assert torch.equal(plain.distance[1], varied.distance[1])
+    for name in ("service", "capacity", "max_length"):
+        assert torch.equal(getattr(plain, name), getattr(varied, name)), name
+
+
+def test_half_of_the_asymmetric_maps_are_streets() -> None:
+    """Streets follow places: ways there and back are alike, which random matrices' are not."""
+    count = 400
+    batch = Sampler([VARIANTS["ATSP"]] * count, 40, varied=[True] * count).draw(seeded(8))
+    distance = batch.distance.double()
+    there, back = distance, distance.transpose(1, 2)
+    both = torch.stack([there.flatten(1), back.flatten(1)], dim=1)
+    alike = torch.stack([torch.corrcoef(pair)[0, 1] for pair in both])
+    streets = alike > 0.5
+    assert abs(int(streets.sum()) - count / 2) < 5 * math.sqrt(count) / 2
+    assert not torch.equal(there[streets], back[streets])
+    # No detour is shorter, to within the rounding of 40 sums.
+    shortest = (distance[:, :, :, None] + distance[:, None, :, :]).amin(dim=2)
+    assert (distance <= shortest + 1e-5).all()
+
+
+def test_limits_leave_every_customer_servable_alone() -> None:
+    """Whatever maps, services and windows are drawn."""
+    variants = [v for v in ALL if v.features.time_windows or v.features.length_limit] * 8
+    batch = Sampler(variants, 20, varied=[True] * len(variants)).draw(seeded(9))
+    closed = [not variant.features.open_routes for variant in variants]
+    for row, variant in enumerate(variants):
+        depots = int(batch.is_depot[row].sum())
+        out = batch.distance[row, :depots, depots:]
+        back = batch.distance[row, depots:, :depots].T * closed[row]
+        assert (out + back <= batch.max_length[row] + 1e-5).all(), variant.name
+        if variant.features.time_windows:
+            opening, closing = batch.opening[row, depots:], batch.closing[row, depots:]
+            end = batch.closing[row, 0]
+            starts = torch.maximum(out, opening)
+            assert (starts <= closing + 1e-5).all(), variant.name
+            ends = starts + batch.service[row, depots:] + back
+            assert (ends <= end + 1e-5).all(), variant.name
+
+
+def test_windows_services_and_maps_fill_their_range() -> None:
+    count = 2000
+    variant = VARIANTS["CVRPTW"]
+    batch = Sampler([variant] * count, 30, varied=[True] * count).draw(seeded(10))
+    plain = Sampler([variant] * count, 30).draw(seeded(10))
+    services = batch.service[:, 1] / recipe.SERVICE
+    # As many below the middle of the octaves as above it.
+    middle = math.sqrt(variety.SHORTEST_SERVICE)
+    assert (services >= variety.SHORTEST_SERVICE - 1e-6).all()
+    assert (services <= 1).all()
+    assert abs(int((services < middle).sum()) - count / 2) < 5 * math.sqrt(count) / 2
+    assert torch.equal(batch.service[:, 1:].amin(dim=1), batch.service[:, 1:].amax(dim=1))
+    end = recipe.horizon(variant.features)
+    everyone = ((batch.opening[:, 1:] == 0) & (batch.closing[:, 1:] == end)).float().mean(dim=1)
+    some_without = everyone > 0.2
+    assert 0.2 < some_without.float().mean() < 0.6
+    widths, of_recipe = ((one.closing - one.opening)[:, 1:] for one in (batch, plain))
+    assert widths[~some_without].amin() < of_recipe.amin()
+    assert widths.mean() > of_recipe.mean()
+    reach = batch.distance[:, 0].amax(dim=1) / plain.distance[:, 0].amax(dim=1)
+    assert reach.median() < 0.75

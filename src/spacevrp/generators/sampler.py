@@ -34,9 +34,9 @@ class Sampler:
     num_nodes
         Width to pad to; as wide as the widest instance by default.
     varied
-        Which instances leave the recipe: their customers may lie in clusters, and their demands,
-        capacities and penalties come from a wider range (see :mod:`spacevrp.generators.variety`).
-        None by default.
+        Which instances leave the recipe: their customers may lie in clusters or along streets, and
+        their demands, limits, windows and penalties come from a wider range (see
+        :mod:`spacevrp.generators.variety`). None by default.
     """
 
     def __init__(
@@ -178,23 +178,23 @@ class Sampler:
         }
 
     def _set_variety(self, all_features: list[Features], varied: list[bool]) -> None:
-        """Which instances are drawn with clusters, with demands or with penalties of their own."""
-        symmetric = [row for row, features in enumerate(all_features) if not features.asymmetric]
-        # Places among the symmetric ones.
-        scattered = [place for place, row in enumerate(symmetric) if varied[row]]
-        loaded = [
-            row
-            for row, features in enumerate(all_features)
-            if varied[row] and features.capacity and not features.pickup_delivery
-        ]
-        charged = [
-            row
-            for row, features in enumerate(all_features)
-            if varied[row] and features.prize_collecting
-        ]
-        self._charged = self._tensor(charged, torch.int64)
-        self._scattered = self._tensor(scattered, torch.int64)
-        self._loaded = self._tensor(loaded, torch.int64)
+        """For which rows, or places among those of one kind, each draw of ``variety`` is."""
+        kinds = list(zip(all_features, varied, strict=True))
+
+        def varied_places(
+            kinds: list[tuple[Features, bool]], has: Callable[[Features], bool] = lambda _: True
+        ) -> Tensor:
+            found = [place for place, (one, leaves) in enumerate(kinds) if leaves and has(one)]
+            return self._tensor(found, torch.int64)
+
+        self._scattered = varied_places([kind for kind in kinds if not kind[0].asymmetric])
+        self._streets = varied_places([kind for kind in kinds if kind[0].asymmetric])
+        self._loaded = varied_places(kinds, lambda one: one.capacity and not one.pickup_delivery)
+        self._charged = varied_places(kinds, lambda one: one.prize_collecting)
+        self._timed = varied_places(kinds, lambda one: one.time_windows)
+        self._bounded = varied_places(
+            kinds, lambda one: one.time_windows or one.length_limit or one.orienteering
+        )
         self._demand_bounds = self._tensor(variety.DEMANDS, self.dtype)
 
     def _tensor(self, values: Sequence[object], dtype: torch.dtype | None = None) -> Tensor:
@@ -214,6 +214,7 @@ class Sampler:
         prize, revealed, penalty = self._draw_prizes(generator, out)
         collectable = revealed.double().sum(dim=1).clamp(max=recipe.MIN_PRIZE)
         demand, loads = self._draw_demand(generator)
+        services = self._draw_services(generator)
         return Batch(
             distance=distance,
             duration=distance,
@@ -224,7 +225,7 @@ class Sampler:
             revealed_prize=revealed,
             penalty=penalty,
             min_prize=torch.where(self._flag["prize_collecting"], collectable, 0.0).to(self.dtype),
-            **(self._fixed | loads),
+            **(self._fixed | loads | services),
         )
 
     def _uniform(self, generator: torch.Generator | None, *shape: int) -> Tensor:
@@ -258,11 +259,37 @@ class Sampler:
             )
             # No way leads through padding.
             matrix.masked_fill_(self._no_way, torch.inf)
+            if len(self._streets):
+                streets = self._draw_streets(matrix[self._streets], generator)
+                matrix.index_copy_(0, self._streets, streets)
             matrix.diagonal(dim1=1, dim2=2).zero_()
             closed = min_plus_closure(matrix) / recipe.MATRIX_SCALE
             distance.index_copy_(0, self._asymmetric_rows, closed)
-        distance = torch.where(self._is_arc, distance, 0.0)
-        return self._shrink_to_reach(distance)
+        distance = self._shrink_to_reach(torch.where(self._is_arc, distance, 0.0))
+        if len(self._bounded):
+            factor = variety.draw_map_scales(len(self._bounded), distance, generator)
+            smaller = distance[self._bounded] * factor[:, None, None]
+            distance = distance.index_copy(0, self._bounded, smaller)
+        return distance
+
+    def _draw_streets(self, matrix: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Random matrices (S, N, N), half of them replaced by maps of streets, (S, N, N)."""
+        count, nodes, _ = matrix.shape
+        points = self._uniform(generator, count, nodes, 2)
+        is_depot = self._is_depot[self._asymmetric_rows[self._streets]]
+        points = variety.cluster(points, is_depot, generator)
+        streets = variety.street_distances(points, generator) * recipe.MATRIX_SCALE
+        streets.masked_fill_(self._no_way[self._streets], torch.inf)
+        is_street = self._uniform(generator, count, 1, 1) < 0.5
+        return torch.where(is_street, streets.round(), matrix)
+
+    def _draw_services(self, generator: torch.Generator | None) -> dict[str, Tensor]:
+        """Service times (B, N), where some are drawn."""
+        if not len(self._timed):
+            return {}
+        factor = variety.draw_services(len(self._timed), self._service, generator)
+        shorter = self._service[self._timed] * factor
+        return {"service": self._service.index_copy(0, self._timed, shorter)}
 
     def _ways(self, distance: Tensor) -> tuple[Tensor, Tensor]:
         """The longest ways from any depot to each node, and back to any, (B, N) each."""
@@ -327,8 +354,12 @@ class Sampler:
         centre = out + self._per_node(generator) * (latest - out)
         spread = (self._widest - self._narrowest)[:, None]
         half = self._narrowest[:, None] + self._per_node(generator) * spread
-        windowed = self._flag["time_windows"][:, None]
-        at_customer = windowed & self._is_customer
+        if len(self._timed):
+            factor, has = variety.draw_windows(len(self._timed), self.num_nodes, half, generator)
+            # As wide as the day for those who have none.
+            drawn = torch.where(has, half[self._timed] * factor, end[self._timed])
+            half = half.index_copy(0, self._timed, drawn)
+        at_customer = self._flag["time_windows"][:, None] & self._is_customer
         opening = torch.where(at_customer, (centre - half).clamp(min=0.0), 0.0)
         at_depot = torch.where(self._is_depot, self._horizon[:, None], torch.inf)
         closing = torch.where(at_customer, torch.minimum(centre + half, end), at_depot)

@@ -1,9 +1,9 @@
-"""Draws that leave the recipe: clusters, other demands, capacities and penalties.
+"""Draws that leave the recipe: clusters, streets, and other demands, limits, windows, penalties.
 
 The recipe makes uniform customers, demands of 1 to 9 and about ten customers a route, as the
 benchmarks of the field do. Real days, and the sets of CVRPLIB, do not look like that. These draws
-follow the classes of CVRPLIB's set X. As everything in ``sampler``, they wait for no device and no
-shape depends on what is drawn.
+follow the classes of CVRPLIB's set X and of Solomon's files. As everything in ``sampler``, they
+wait for no device and no shape depends on what is drawn.
 """
 
 from __future__ import annotations
@@ -19,11 +19,19 @@ from spacevrp.problems.variants import Variant
 # Bounds of the demands of an instance; each pair comes up equally often.
 DEMANDS = ((1, 9), (1, 1), (5, 10), (1, 100), (50, 100))
 # Customers a route, between these; short routes come up more often than long ones.
-SHORTEST_ROUTE, LONGEST_ROUTE = 3, 25
+SHORTEST_ROUTE, LONGEST_ROUTE = 3, 60
 # Penalties are multiplied with a number between these; each octave comes up equally often.
 LOWEST_PENALTIES, HIGHEST_PENALTIES = 0.5, 8.0
 MOST_CLUSTERS = 8
 CLUSTER_WIDTH = 0.07  # standard deviation, in a square of side 1
+# The most that a street map adds to the way between two points: of their difference in height, and
+# the share by which one direction may be longer than a straight line.
+HIGHEST_CLIMB, LONGEST_DETOUR = 0.3, 1.0
+# What distances, services and widths of windows are multiplied with; each octave comes up equally
+# often. Smaller maps have longer routes under the same limits.
+SMALLEST_MAP, SHORTEST_SERVICE = 0.3, 0.05
+NARROWEST_WINDOWS, WIDEST_WINDOWS = 0.25, 3.0
+FEWEST_WINDOWS = 0.25  # share of the customers that have one, where not all have
 SMALLEST = 20  # customers
 MOST_TURNS = 24  # a captured draw is kept for each
 # Multiples of it, modulo 1, fill the interval evenly from the first few on.
@@ -130,12 +138,55 @@ def draw_loads(
     uniform = partial(_uniform, bounds, generator)
     low, high = bounds[(uniform(count) * len(bounds)).long()].unbind(dim=1)  # (count,) each
     demand = low[:, None] + (uniform(count, nodes) * (high - low + 1)[:, None]).floor()
-    route = SHORTEST_ROUTE + (LONGEST_ROUTE - SHORTEST_ROUTE) * uniform(count).square()
+    route = SHORTEST_ROUTE + (LONGEST_ROUTE - SHORTEST_ROUTE) * uniform(count) ** 3
     capacity = (route * (low + high) / 2).ceil()
     return demand, torch.maximum(capacity, high)
+
+
+def street_distances(points: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Ways through one-way streets between points (B, N, 2), uphill and downhill, (B, N, N).
+
+    How hilly a map is, and how long its detours are, is drawn for each. Ways over other points may
+    be shorter still: close the distances afterwards.
+    """
+    count, nodes, _ = points.shape
+    uniform = partial(_uniform, points, generator)
+    height = HIGHEST_CLIMB * uniform(count, 1) * uniform(count, nodes)  # (B, N)
+    longest = LONGEST_DETOUR * uniform(count, 1, 1)
+    gaps = (points[:, :, None] - points[:, None]).square().sum(dim=3).sqrt()  # (B, N, N)
+    climb = (height[:, None, :] - height[:, :, None]).clamp(min=0.0)
+    return (gaps + climb) * (1.0 + longest * uniform(count, nodes, nodes))
+
+
+def draw_map_scales(count: int, like: Tensor, generator: torch.Generator | None) -> Tensor:
+    """What the distances of each instance are multiplied with, (count,)."""
+    return _by_octaves(SMALLEST_MAP, 1.0, _uniform(like, generator, count))
+
+
+def draw_services(count: int, like: Tensor, generator: torch.Generator | None) -> Tensor:
+    """What the services of each instance are multiplied with, (count, 1)."""
+    return _by_octaves(SHORTEST_SERVICE, 1.0, _uniform(like, generator, count, 1))
+
+
+def draw_windows(
+    count: int, nodes: int, like: Tensor, generator: torch.Generator | None
+) -> tuple[Tensor, Tensor]:
+    """What the widths of each instance are multiplied with (count, 1); who has a window.
+
+    In half of the instances all customers have, in the others a share that is drawn.
+    """
+    uniform = partial(_uniform, like, generator)
+    factor = _by_octaves(NARROWEST_WINDOWS, WIDEST_WINDOWS, uniform(count, 1))
+    share = FEWEST_WINDOWS + 2.0 * (1.0 - FEWEST_WINDOWS) * uniform(count, 1)  # half above 1
+    return factor, uniform(count, nodes) < share
 
 
 def draw_penalties(count: int, like: Tensor, generator: torch.Generator | None) -> Tensor:
     """What the penalties of each instance are multiplied with, (count, 1)."""
     part = _uniform(like, generator, count, 1)
-    return LOWEST_PENALTIES * (HIGHEST_PENALTIES / LOWEST_PENALTIES) ** part
+    return _by_octaves(LOWEST_PENALTIES, HIGHEST_PENALTIES, part)
+
+
+def _by_octaves(low: float, high: float, part: Tensor) -> Tensor:
+    """Numbers from ``low`` to ``high`` for parts from 0 to 1, each octave with as large a part."""
+    return low * (high / low) ** part

@@ -60,8 +60,8 @@ class TrainConfig:
         at random. A mixed batch with fewer instances than problems goes on where the last ended.
     varied
         Share of the instances, in every batch and of every problem, that leave the recipe: from 20
-        customers up to the size of the step, some of them in clusters, with demands, capacities
-        and penalties of their own.
+        customers up to the size of the step, some of them in clusters or along streets, with
+        demands, limits, windows and penalties of their own.
     trajectories
         Solutions of each instance, at least 2; 0 for one a customer.
     augmentations
