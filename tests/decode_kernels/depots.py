@@ -59,7 +59,7 @@ def main(size: int = 100) -> int:
     begun = time.monotonic()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.manual_seed(7)
-    model = load_weights("space-110-v2")[0].to(device)
+    model = load_weights("space-110-v3")[0].to(device)
     config = TrainConfig(variants=VARIANTS, size=size, batch=len(VARIANTS), model=model.config)
     batch = Shards(config, device).samplers[0].draw(None)
     environment = Environment(batch, num_depots=config.num_depots)

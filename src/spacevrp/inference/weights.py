@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 FORMAT = "spacevrp-weights"
 VERSION = 1
 # Trained on all 110 variants, and on the twelve problems of the paper alone.
-DEFAULT_WEIGHTS, PAPER_WEIGHTS = "space-110-v2", "space-100-v12"
+DEFAULT_WEIGHTS, PAPER_WEIGHTS = "space-110-v3", "space-100-v12"
 BUNDLED = Path(__file__).parents[1] / "bundled"
 TENSORS, CARD = ".safetensors", ".json"
 OF_A_RUN = "weights"  # what a run calls its weights when it ends

@@ -67,7 +67,7 @@ class Solver:
     ----------
     weights
         Name of bundled weights, path of a ``.safetensors`` file, or a model (which moves to the
-        device); None for ``space-110-v2``, and with the protocol ``paper`` for the ones that were
+        device); None for ``space-110-v3``, and with the protocol ``paper`` for the ones that were
         trained on the paper's twelve problems alone, ``space-100-v12``.
     device
         ``auto`` (a GPU where there is one and torch is installed), ``cpu`` or ``cuda``.
