@@ -140,7 +140,7 @@ def _read_beside(
     told: dict[str, Any],
 ) -> Problem | list[Problem]:
     """The same next to a table of vehicles, whose faults are told of its own file."""
-    types, lines = read_types(vehicles)
+    types, table = read_types(vehicles)
     document = parse_object(path) if kind == "json" else None
     make: Callable[[], Problem | list[Problem]]
     if kind == "csv":
@@ -155,7 +155,7 @@ def _read_beside(
     except FormatError as error:
         if not is_of_vehicles(error.__cause__):
             raise
-        raise vehicle_fault(vehicles, lines, error.__cause__) from error.__cause__
+        raise vehicle_fault(vehicles, table, error.__cause__) from error.__cause__
 
 
 def _with_vehicles(

@@ -13,6 +13,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, time
 from importlib import import_module
 from pathlib import Path
@@ -29,8 +30,17 @@ VEHICLES = "vehicles"
 _LARGEST = 512 * 2**20  # bytes, unpacked
 
 
-def read_sheets(path: Path, *, names: Collection[str] = ()) -> dict[str, dict[str, list[Any]]]:
-    """The columns of every sheet by name; the first row of a sheet names its columns.
+@dataclass(frozen=True)
+class Table:
+    """Columns by name, and where they stand in their file, as its errors say it."""
+
+    columns: dict[str, list[Any]]
+    head: str  # the place of the names
+    places: list[str]  # of the rows
+
+
+def read_sheets(path: Path, *, names: Collection[str] = ()) -> dict[str, Table]:
+    """The table of every sheet; the first row of a sheet names its columns.
 
     Those in ``names`` hold ids, whatever they are called.
     """
@@ -58,12 +68,10 @@ def read_sheets(path: Path, *, names: Collection[str] = ()) -> dict[str, dict[st
         raise fail(path, "", "a workbook (.xlsx)", f"none: {type(error).__name__}") from None
     if not rows:
         raise fail(path, "", "a sheet", "none")
-    return {title: _columns(path, title, held, names) for title, held in rows.items() if any(held)}
+    return {title: _table(path, title, held, names) for title, held in rows.items() if any(held)}
 
 
-def stops_and_vehicles(
-    path: Path, names: Collection[str]
-) -> tuple[dict[str, list[Any]], dict[str, list[Any]] | None]:
+def stops_and_vehicles(path: Path, names: Collection[str]) -> tuple[Table, Table | None]:
     """The table of stops, and that of vehicles where a sheet is called so."""
     sheets = read_sheets(path, names=names)
     vehicles = next((one for name, one in sheets.items() if name.lower() == VEHICLES), None)
@@ -73,29 +81,32 @@ def stops_and_vehicles(
     return stops, vehicles
 
 
-def _columns(
-    path: Path, title: str, rows: list[list[Any]], names: Collection[str]
-) -> dict[str, list[Any]]:
-    where = f"sheet {shown(title)}"
-    kept = [row for row in rows if any(_cell(cell) is not None for cell in row)]
-    if not kept:
-        raise fail(path, where, "a first row with names of columns", "none")
-    header = [_cell(cell) for cell in kept[0]]
+def _table(path: Path, title: str, rows: list[list[Any]], names: Collection[str]) -> Table:
+    sheet = f"sheet {shown(title)}"
+    filled = {
+        f"{sheet}, row {number}": row
+        for number, row in enumerate(rows, start=1)
+        if any(_cell(cell) is not None for cell in row)
+    }
+    if not filled:
+        raise fail(path, sheet, "a first row with names of columns", "none")
+    (head, first), *rest = filled.items()
+    header = [_cell(cell) for cell in first]
     while header and header[-1] is None:
         header.pop()
     for cell in header:
         if not isinstance(cell, str):
-            raise fail(path, where, "names of columns in the first row", cell)
-    _refuse_repeated(path, where, header)
+            raise fail(path, head, "names of columns", cell)
+    _refuse_repeated(path, head, header)
     columns = {
-        name: [_cell(row[number]) if number < len(row) else None for row in kept[1:]]
+        name: [_cell(row[number]) if number < len(row) else None for _, row in rest]
         for number, name in enumerate(header)
     }
     # Ids are whole numbers where they are numbers, which workbooks hold as floats.
-    return {
-        name: [whole_cell(entry) for entry in column] if _holds_ids(name, names) else column
-        for name, column in columns.items()
-    }
+    for name in header:
+        if _holds_ids(name, names):
+            columns[name] = [whole_cell(entry) for entry in columns[name]]
+    return Table(columns, head, [place for place, _ in rest])
 
 
 def _refuse_repeated(path: Path, where: str, names: list[str]) -> None:
@@ -150,15 +161,20 @@ def read_csv(
         raise UnsupportedError(f"{path}: rounding {rounding!r} does not apply to tables of stops")
     said = columns or {}
     names = [name for field in _NAMES if field in said for name in names_in(said[field])]
-    lines: list[int] = []
-    beside: Any = vehicles
+    beside = None  # the sheet of vehicles, where it is them that count
     if path.suffix.lower() == ".xlsx":
         stops, sheet = stops_and_vehicles(path, names)
-        beside = sheet if vehicles is None else vehicles
+        if sheet is not None and vehicles is None:
+            beside, vehicles = sheet, _types(path, sheet)
     else:
-        stops, lines = read_table(path, names=names)
-    told = {"time_unit": time_unit, "vehicles": beside, "columns": columns}
-    return read_foreign(path, "columns", stops, variant, lines, **told)
+        stops = read_table(path, names=names)
+    told = {"time_unit": time_unit, "vehicles": vehicles, "columns": columns}
+    try:
+        return read_foreign(path, "columns", stops.columns, variant, stops.places, **told)
+    except FormatError as error:
+        if beside is None or not is_of_vehicles(error.__cause__):
+            raise
+        raise vehicle_fault(path, beside, error.__cause__) from error.__cause__
 
 
 def read_vehicles(path: str | Path) -> list[dict[str, Any]]:
@@ -166,22 +182,25 @@ def read_vehicles(path: str | Path) -> list[dict[str, Any]]:
     return read_types(Path(path))[0]
 
 
-def read_types(path: Path) -> tuple[list[dict[str, Any]], list[int]]:
-    """The types of vehicles, and the lines that they stand on; a workbook has none."""
+def read_types(path: Path) -> tuple[list[dict[str, Any]], Table]:
+    """The types of vehicles, and the table that they stand in."""
     read_head(path, "a table of vehicles")
-    lines: list[int] = []
     if path.suffix.lower() == ".xlsx":
         sheets = read_sheets(path)
         named = [one for name, one in sheets.items() if name.lower() == VEHICLES]
         if not sheets:
             raise fail(path, "", "a sheet with vehicles", "none")
-        columns = (named or list(sheets.values()))[0]
+        table = (named or list(sheets.values()))[0]
     else:
-        columns, lines = read_table(path, example="name,count,capacity")
+        table = read_table(path, example="name,count,capacity")
+    return _types(path, table), table
+
+
+def _types(path: Path, table: Table) -> list[dict[str, Any]]:
     try:
-        return relaying_warnings(path, lambda: vehicles_from_table(columns, lines)), lines
+        return relaying_warnings(path, lambda: vehicles_from_table(table.columns, table.places))
     except ProblemError as error:
-        raise vehicle_fault(path, lines, error) from error
+        raise vehicle_fault(path, table, error) from error
 
 
 def is_of_vehicles(error: BaseException | None) -> TypeGuard[ProblemError]:
@@ -189,11 +208,11 @@ def is_of_vehicles(error: BaseException | None) -> TypeGuard[ProblemError]:
     return isinstance(error, ProblemError) and error.field.startswith("vehicles, ")
 
 
-def vehicle_fault(path: Path, lines: Sequence[int], error: ProblemError) -> FormatError:
-    """The error for a table of vehicles, with the line of the type, or of the names of columns."""
+def vehicle_fault(path: Path, table: Table, error: ProblemError) -> FormatError:
+    """The error for a table of vehicles, with the row of the type, or of the names of columns."""
     number = re.match(r"vehicles, type (\d+)", error.field)
-    where = f"line {lines[int(number[1])] if number else 1}: " if lines else ""
-    return FormatError(f"{path}: {where}{error}")
+    where = table.places[int(number[1])] if number else table.head
+    return FormatError(f"{path}: {where}: {error}")
 
 
 def read_table(
@@ -203,8 +222,8 @@ def read_table(
     names: Collection[str] = (),
     may_be_empty: bool = False,
     example: str = "id,x,y,demand",
-) -> tuple[dict[str, list[Any]], list[int]]:
-    """The columns by name, and the line of the file that each row stands on.
+) -> Table:
+    """The table of a CSV file, whose places are lines.
 
     Cells of the columns in ``texts`` stay what they are, even where they are numbers; those in
     ``names`` hold ids, whatever they are called.
@@ -222,14 +241,14 @@ def read_table(
         raise fail(path, "line 1", "a name for every column", shown(header))
     _refuse_repeated(path, "line 1", header)
     columns: dict[str, list[Any]] = {name: [] for name in header}
-    lines = []
+    places = []
     # What a number is written with, and where it is first: a spreadsheet that separates cells by
     # something else writes the decimal mark of its country.
     marks: dict[str, tuple[int, str]] = {}
     for line, cells in rows:
         if len(cells) != len(header):
             raise fail(path, f"line {line}", f"{len(header)} cells", str(len(cells)))
-        lines.append(line)
+        places.append(f"line {line}")
         for name, cell in zip(header, cells, strict=True):
             stripped = cell.strip()
             if name in texts:
@@ -242,12 +261,13 @@ def read_table(
                 marks.setdefault("," if "," in stripped else ".", (line, stripped))
                 stripped = stripped.replace(",", ".")
             columns[name].append(_value(stripped))
-    if not lines and not may_be_empty:
+    if not places and not may_be_empty:
         raise fail(path, "", "rows below the names of the columns", "none")
     _tell_marks(path, marks)
     ids = {name: columns[name] for name in header if _holds_ids(name, names) and name not in texts}
     full = {cell for cells in ids.values() if "" not in cells for cell in cells}
-    return columns | {name: _as_written(cells, full) for name, cells in ids.items()}, lines
+    columns |= {name: _as_written(cells, full) for name, cells in ids.items()}
+    return Table(columns, "line 1", places)
 
 
 def _as_written(cells: list[str], full: Collection[str]) -> list[Any]:

@@ -34,10 +34,10 @@ def read_foreign(
     kind: str,
     data: dict[str, Any],
     variant: str | None,
-    lines: Sequence[int] = (),
+    places: Sequence[str] = (),
     **fields: Any,
 ) -> Problem:
-    """What another program states, or an error with the file and, of ``lines``, the node's line.
+    """What another program states, or an error with the file and, of ``places``, the node's.
 
     Durations that are known to be in seconds become those of the ``time_unit``; others are in it.
     """
@@ -49,8 +49,8 @@ def read_foreign(
         return relaying_warnings(path, lambda: make(data, name=path.stem, **beside))
     except (ProblemError, VariantError) as error:
         node = error.node if isinstance(error, ProblemError) else None
-        known = node is not None and 0 <= node < len(lines)
-        where = f"line {lines[node]}: " if known else ""  # type: ignore[index]
+        known = node is not None and 0 <= node < len(places)
+        where = f"{places[node]}: " if known else ""  # type: ignore[index]
         raise FormatError(f"{path}: {where}{error}") from error
     except UnsupportedError as error:
         raise UnsupportedError(f"{path}: {error}") from error

@@ -112,19 +112,20 @@ def _stop(nodes: _Nodes, where: str, stop: Any) -> int:
 def routes_from_csv(path: Path, problem: Problem | None) -> Routes:
     """Routes of a table with one line a stop: columns route, and node or id; perhaps vehicle."""
     told: dict[str, Any] = {"may_be_empty": True, "example": "route,node"}
-    columns, lines = read_table(path, texts=("id", "vehicle"), **told)
+    table = read_table(path, texts=("id", "vehicle"), **told)
+    columns = table.columns
     if "route" not in columns or not ("node" in columns or "id" in columns):
         received = ", ".join(columns)
-        raise fail(path, "line 1", "columns route, and node or id, of a plan", received)
+        raise fail(path, table.head, "columns route, and node or id, of a plan", received)
     nodes = _Nodes(path, problem)
     names = set() if problem is None else {terms.name for terms in problem.fleet}
     routes: dict[Any, list[int]] = {}
     vehicles: dict[Any, Any] = {}
-    for row, line in enumerate(lines):
+    for row, place in enumerate(table.places):
         cells = {name: column[row] for name, column in columns.items()}
         if cells["route"] is None:
-            raise fail(path, f"line {line}", "the number of a route", "nothing")
-        routes.setdefault(cells["route"], []).append(_cell_node(nodes, f"line {line}", cells))
+            raise fail(path, place, "the number of a route", "nothing")
+        routes.setdefault(cells["route"], []).append(_cell_node(nodes, place, cells))
         driver = cells.get("vehicle")
         if driver is not None and driver not in names and driver.isascii() and driver.isdigit():
             driver = int(driver[:_MOST_DIGITS])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -216,14 +217,21 @@ def test_a_workbook_without_sheets_has_no_vehicles(
         read_vehicles(tmp_path / "vans.xlsx")
 
 
-def test_a_workbook_may_hold_both(tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl", reason="an extra")
+def save_workbook(folder: Path, stops: dict[str, Any], vans: dict[str, Any]) -> Path:
+    """A workbook with both; its second row is empty."""
+    openpyxl = import_module("openpyxl")  # has no types
     book = openpyxl.Workbook()
-    for sheet, columns in ((book.active, STOPS), (book.create_sheet("Vehicles"), VANS)):
-        for row in [list(columns), *zip(*columns.values(), strict=True)]:
+    book.active.title = "Stops"
+    for sheet, columns in ((book.active, stops), (book.create_sheet("Vehicles"), vans)):
+        for row in [list(columns), [], *zip(*columns.values(), strict=True)]:
             sheet.append(row)
-    path = tmp_path / "day.xlsx"
+    path = folder / "day.xlsx"
     book.save(path)
+    return path
+
+
+def test_a_workbook_may_hold_both(tmp_path: Path) -> None:
+    path = save_workbook(tmp_path, STOPS, VANS)
     assert read(path) == Problem.from_frame(STOPS, vehicles=VANS)
     bare = save(tmp_path, "stops.csv", STOPS)
     assert read(bare, vehicles=path) == read(path)
@@ -231,6 +239,32 @@ def test_a_workbook_may_hold_both(tmp_path: Path) -> None:
     broken.write_bytes(path.read_bytes()[:500])
     with pytest.raises(FormatError, match="expected a workbook"):
         read(broken)
+
+
+@pytest.mark.parametrize(
+    ("stops", "vans", "where"),
+    [
+        ({"demand": [0, 2, "two", 2]}, {}, "sheet Stops, row 5: demand, node 2"),
+        ({"demand ": [0, 2, 3, 2]}, {}, "sheet Stops, row 1: expected each column once"),
+        ({}, {"count": [1, -1]}, "sheet Vehicles, row 4: vehicles, type 1 .*count"),
+        (
+            {},
+            {"Name": ["van"] * 2},
+            "sheet Vehicles, row 4: .* row 3 has the same",
+        ),
+        ({}, {"capacity_kg": [1, 1]}, "sheet Vehicles, row 1: vehicles, capacity"),
+    ],
+)
+def test_errors_name_the_row_of_a_workbook(
+    tmp_path: Path, stops: dict[str, Any], vans: dict[str, Any], where: str
+) -> None:
+    path = save_workbook(tmp_path, STOPS | stops, VANS | vans)
+    with pytest.raises(FormatError, match=f"^{re.escape(str(path))}: {where}"):
+        read(path)
+    if vans:  # as a table of vehicles next to other stops
+        bare = save(tmp_path, "stops.csv", STOPS)
+        with pytest.raises(FormatError, match=f"^{re.escape(str(path))}: {where}"):
+            read(bare, vehicles=path)
 
 
 def test_a_workbook_without_its_library_says_what_to_do(

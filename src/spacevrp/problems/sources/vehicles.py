@@ -56,12 +56,13 @@ def is_table(vehicles: object) -> bool:
     )
 
 
-def vehicles_from_table(frame: Any, lines: Sequence[int] = ()) -> list[dict[str, Any]]:
+def vehicles_from_table(frame: Any, places: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The fields of a Vehicle for each row; an empty cell says nothing.
 
     Lists of nodes are texts with blanks or semicolons between their ids. Columns such as
     ``capacity_kg`` become a table kind of load -> capacity, for :func:`with_kinds_in_order`;
-    ``skills`` are for :func:`~spacevrp.problems.sources.skills.without_unskilled`.
+    ``skills`` are for :func:`~spacevrp.problems.sources.skills.without_unskilled`. ``places`` is
+    where the rows stand in their file.
     """
     held = read_columns(frame)
     chosen: dict[str, str] = {}
@@ -96,7 +97,7 @@ def vehicles_from_table(frame: Any, lines: Sequence[int] = ()) -> list[dict[str,
             rows.append(_vehicle(cells))
             called = rows[-1].get("name")
             if isinstance(called, str) and (first := names.setdefault(called, number)) != number:
-                other = f"line {lines[first]}" if lines else f"type {first}"
+                other = places[first] if places else f"type {first}"
                 expected = f"a name of its own, {other} has the same"
                 raise ProblemError("name", expected, show(called))
         except ProblemError as error:
