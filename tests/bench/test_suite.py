@@ -171,6 +171,23 @@ def test_a_size_for_all_makes_one_of_a_problem_with_several() -> None:
     assert len(list(SUITES["frontier"].instances(usual))) == 11
 
 
+@pytest.mark.filterwarnings("ignore:.*distances have rounding")
+@pytest.mark.parametrize("suite", ["vrptw", "pdptw"])
+def test_seconds_a_customer_count_customers_and_not_lines(suite: str, tmp_path: Path) -> None:
+    problem = Problem.from_coordinates(
+        [[0, 0], [1, 2], [3, 4], [5, 6], [7, 8]],
+        demand=[0, -1, 1, -2, 2] if suite == "pdptw" else [0, 1, 1, 2, 2],
+        capacity=9,
+        windows=[[0, 99]] * 5,
+        pairs=[(1, 2), (3, 4)] if suite == "pdptw" else None,
+    )
+    (tmp_path / suite).mkdir()
+    write(problem.replace(max_routes=3), tmp_path / suite / "R101.txt")
+    args = argparse.Namespace(suite=suite, data=tmp_path)
+    (found,) = SUITES[suite].instances(args)
+    assert found.customers == len(found.load().problem.customers) == 4
+
+
 def test_a_solver_that_is_named_is_no_stand_in() -> None:
     lines = SUITES["equal-time"].lines_of("CVRP")
     stand_in = [{SEARCH: None}, {FROM_NETWORK: None}, {"pyvrp": None, "ortools": "10"}]
