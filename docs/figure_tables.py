@@ -20,20 +20,20 @@ BENCH = ROOT / "src" / "spacevrp" / "bench"
 # The records of the three protocols. With new weights these lines change.
 PAPER = ROOT / "records" / "2026-11-19-space-100-v12"
 # The product's weights, trained on all variants: the network alone.
-PRODUCT = ROOT / "records" / "2026-11-17-space-110-v2"
-# The same with the beam search that the protocol has now.
-BEAM = ROOT / "records" / "2026-11-18-beam-search"
+PRODUCT = ROOT / "records" / "2026-11-19-space-110-v3"
+# The ones before, without a beam search.
+BEFORE = ROOT / "records" / "2026-11-17-space-110-v2"
 # Plain `solve`: one augmentation, then the search.
-SOLVE = ROOT / "records" / "2026-11-18-solve"
+SOLVE = ROOT / "records" / "2026-11-19-solve"
 # For each protocol the files that hold its gaps.
 SEEN = {
     "paper": PAPER / "seen-paper.csv",
-    "network": BEAM / "seen-network.csv",
+    "network": PRODUCT / "seen-network.csv",
     "default": SOLVE / "seen.csv",
 }
 UNSEEN = {
     "paper": PAPER / "unseen-paper.csv",
-    "network": BEAM / "unseen-network.csv",
+    "network": PRODUCT / "network.csv",
     "default": SOLVE / "unseen.csv",
 }
 PUBLIC = ("CVRP", "OCVRP", "CVRPB", "CVRPL", "OCVRPB", "OCVRPL", "CVRPBL", "OCVRPBL")
@@ -277,22 +277,22 @@ def losses(page: Path) -> str:
 
 
 def weights(page: Path) -> str:
-    """Both weights over groups of the 110 variants, by the network's protocol and the paper's."""
-    folder = PRODUCT
+    """Weights over groups of the 110 variants, by the network's protocol and the paper's."""
     names = ("space-100-v10", "space-110-v2")
     held: dict[tuple[str, str], dict[str, float]] = {}
     links = []
     sources = {
-        (protocol, name): folder / f"{name}-{kind}.csv"
+        (protocol, name): BEFORE / f"{name}-{kind}.csv"
         for protocol, kind in (("network, no beam", "network"), ("paper", "paper"))
         for name in names
     }
-    sources["network", names[1]] = BEAM / "network.csv"
+    now = ("network", "space-110-v3")
+    sources[now] = PRODUCT / "network.csv"
     for of, path in sources.items():
         rows = [row for row in _rows(path) if row["kind"] == "variant"]
         held[of] = {row["problem"]: float(row["best_gap"]) for row in rows}
         links.append(f"[{path.name}]({_to(page, path)})")
-    variants = held["network", names[1]]
+    variants = held[now]
     groups = {
         "the twelve of the paper": [name for name in variants if name in TRAINED],
         "other variants with one depot or none": [
@@ -306,8 +306,10 @@ def weights(page: Path) -> str:
     for group, members in groups.items():
         means = [_mean(gaps, members) for gaps in held.values()]
         lines.append(_line(group, str(len(members)), *means))
-    record = _to(page, folder / "README.md")
-    return "\n".join((*lines, "", f"[Record]({record}), means over {', '.join(links)}."))
+    records = " and ".join(
+        f"[{folder.name}]({_to(page, folder / 'README.md')})" for folder in (BEFORE, PRODUCT)
+    )
+    return "\n".join((*lines, "", f"Records: {records}; means over {', '.join(links)}."))
 
 
 def _record_and_rows(page: Path, path: Path) -> str:
