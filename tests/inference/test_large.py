@@ -10,6 +10,7 @@ import torch
 
 from spacevrp.arrays import prepare
 from spacevrp.arrays.routes import routes_of
+from spacevrp.engines import large as engine
 from spacevrp.engines.large import Watch, search_large
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.pruning import search_of
@@ -26,6 +27,12 @@ from spacevrp.problems.referee import judge
 
 Of = Callable[[SpaceModel], Network]
 CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def single_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both multiply in float32, also on CPUs where torch's path would take bfloat16 (AMX)."""
+    monkeypatch.setattr(engine, "product_dtype", lambda device: torch.float32)
 
 
 def assert_same_plans(
