@@ -273,13 +273,18 @@ def test_a_lost_part_is_solved_again_and_a_deadly_instance_fails_alone(tmp_path:
 
 
 def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "spacevrp", "solve", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
+    # What a script starts in the background ignores interrupts, and so would this process.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "spacevrp", "solve", *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def wait_for_parts(process: subprocess.Popen[str], out: Path, number: int) -> None:
