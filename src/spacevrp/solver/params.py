@@ -55,7 +55,7 @@ class SolveParams:
         depot, for fleets, and beyond 200 customers. 0 for greedy rollouts alone, as in the paper.
     beam_width
         Plans of each augmentation that a beam search goes on with (see
-        ``docs/concepts/augmentations.md``). None for 8 with ``network``, else for 0: no beam
+        ``docs/concepts/augmentations.md``). None for 16 with ``network``, else for 0: no beam
         search. Fleets, prizes that visits reveal and more than 200 customers have none.
     candidates
         The nearest customers that a move chooses from. None for all or, beyond 200 customers, for
