@@ -19,21 +19,21 @@ ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "src" / "spacevrp" / "bench"
 # The records of the three protocols. With new weights these lines change.
 PAPER = ROOT / "records" / "2026-11-19-space-100-v12"
-# The product's weights, trained on all variants: the network alone.
-PRODUCT = ROOT / "records" / "2026-11-19-space-110-v3"
-# The ones before, without a beam search.
+# Of the product's weights before these, the network without a beam search.
 BEFORE = ROOT / "records" / "2026-11-17-space-110-v2"
+# The network alone, trained on all variants, with its beam search.
+NETWORK = ROOT / "records" / "2026-11-19-network"
 # Plain `solve`: one augmentation, then the search.
 SOLVE = ROOT / "records" / "2026-11-19-solve"
 # For each protocol the files that hold its gaps.
 SEEN = {
     "paper": PAPER / "seen-paper.csv",
-    "network": PRODUCT / "seen-network.csv",
+    "network": NETWORK / "seen-network.csv",
     "default": SOLVE / "seen.csv",
 }
 UNSEEN = {
     "paper": PAPER / "unseen-paper.csv",
-    "network": PRODUCT / "network.csv",
+    "network": NETWORK / "unseen-network.csv",
     "default": SOLVE / "unseen.csv",
 }
 PUBLIC = ("CVRP", "OCVRP", "CVRPB", "CVRPL", "OCVRPB", "OCVRPL", "CVRPBL", "OCVRPBL")
@@ -287,7 +287,7 @@ def weights(page: Path) -> str:
         for name in names
     }
     now = ("network", "space-110-v3")
-    sources[now] = PRODUCT / "network.csv"
+    sources[now] = NETWORK / "network.csv"
     for of, path in sources.items():
         rows = [row for row in _rows(path) if row["kind"] == "variant"]
         held[of] = {row["problem"]: float(row["best_gap"]) for row in rows}
@@ -307,7 +307,7 @@ def weights(page: Path) -> str:
         means = [_mean(gaps, members) for gaps in held.values()]
         lines.append(_line(group, str(len(members)), *means))
     records = " and ".join(
-        f"[{folder.name}]({_to(page, folder / 'README.md')})" for folder in (BEFORE, PRODUCT)
+        f"[{folder.name}]({_to(page, folder / 'README.md')})" for folder in (BEFORE, NETWORK)
     )
     return "\n".join((*lines, "", f"Records: {records}; means over {', '.join(links)}."))
 
