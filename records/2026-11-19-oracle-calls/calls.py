@@ -6,11 +6,12 @@ The ways differ in nothing that a plan must keep to:
 
 - adaptor: as `spacevrp oracle` and `spacevrp bench` call it: few vehicles at first, matrices, and
   the first plan by cheapest arcs (of pairs: by insertion).
-- arcs: as the examples that come with OR-Tools: a vehicle for each customer (pair), lengths and
-  demands asked of Python functions, the first plan by cheapest arcs.
-- insertion: the same with parallel cheapest insertion, as baselines of the field have it.
-- span: as the published example for pickups and deliveries: as `arcs`, and 100 times the length of
-  the longest route counts, too. Costs here are without it.
+- arcs: a vehicle for each customer (or pair), as public scripts of the field have it, and as in the
+  examples of OR-Tools lengths and demands asked of Python functions, the first plan by cheapest
+  arcs.
+- insertion: the same with parallel cheapest insertion, as those scripts begin.
+- span: as `arcs`, and 100 times the length of the longest route counts, too, as in the example for
+  pickups and deliveries. Costs here are without it.
 """
 
 from __future__ import annotations
