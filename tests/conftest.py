@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,14 @@ settings.load_profile("any machine")
 #   |          |
 #   0 (0, 0) - 1 (3, 0)
 FOUR_CUSTOMERS = ((0.0, 0.0), (3.0, 0.0), (3.0, 4.0), (0.0, 4.0), (0.0, 8.0))
+
+
+@pytest.fixture
+def usual_interrupt() -> Iterator[None]:
+    """Ctrl-C as in a terminal: what starts in the background ignores it, and so does its child."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 # `make test-core` sets this: what an installation without PyTorch can do is tested without it. A

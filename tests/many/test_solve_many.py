@@ -273,18 +273,13 @@ def test_a_lost_part_is_solved_again_and_a_deadly_instance_fails_alone(tmp_path:
 
 
 def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-    # What a script starts in the background ignores interrupts, and so would this process.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-m", "spacevrp", "solve", *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **options,
-        )
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return subprocess.Popen(
+        [sys.executable, "-m", "spacevrp", "solve", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
 
 
 def wait_for_parts(process: subprocess.Popen[str], out: Path, number: int) -> None:
@@ -304,6 +299,7 @@ def long_run(tmp_path: Path) -> tuple[list[object], Path]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.usefixtures("usual_interrupt")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_goes_on_after_a_signal(long_run: tuple[list[object], Path], number: int) -> None:
     arguments, out = long_run

@@ -178,9 +178,8 @@ def test_a_search_in_another_thread() -> None:
 
 
 @pytest.fixture
-def ctrl_c() -> Iterator[Callable[[float], threading.Timer]]:
+def ctrl_c(usual_interrupt: None) -> Iterator[Callable[[float], threading.Timer]]:
     """Sends this process the signal after a while, under Python's own handler."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timers: list[threading.Timer] = []
 
     def send(seconds: float) -> threading.Timer:
@@ -193,7 +192,6 @@ def ctrl_c() -> Iterator[Callable[[float], threading.Timer]]:
     for timer in timers:
         timer.cancel()
         timer.join()
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(("count", "threads"), [(1, 1), (3, 1), (3, 2)])

@@ -6,7 +6,6 @@ import math
 import re
 import signal
 import warnings
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -188,14 +187,6 @@ def test_an_interruption_without_a_plan_is_one(solver_of: Any, fake: FakeEngine)
     problems = generate("CVRP", 20, 1)
     with pytest.raises(KeyboardInterrupt):
         solver_of(Interrupted(fake.clock)).run(problems, time=5.0, search=False)
-
-
-@pytest.fixture
-def usual_interrupt() -> Iterator[None]:
-    """Ctrl-C as in a terminal: what starts in the background ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("usual_interrupt")
