@@ -40,9 +40,14 @@ def unstack(batch: Batch, variants: Sequence[Variant], load_rule: str) -> list[P
         penalty = numbers(batch.penalty)
         penalty[batch.compulsory[row, :size].numpy()] = np.inf
         pickups = batch.is_pickup[row].nonzero()[:, 0].tolist()
+        fleet, customers = int(batch.max_routes[row]), int((~batch.is_depot[row, :size]).sum())
+        if features.several_routes and fleet > customers:
+            fleet = None  # no limit
+        durations = batch.duration[row, :size, :size].double().numpy()
         problems.append(
             Problem.from_matrix(
                 batch.distance[row, :size, :size].double().numpy(),
+                durations=None if batch.duration is batch.distance else durations,
                 depots=batch.is_depot[row].nonzero()[:, 0].tolist(),
                 demand=numbers(batch.demand),
                 capacity=float(batch.capacity[row]),
@@ -60,7 +65,7 @@ def unstack(batch: Batch, variants: Sequence[Variant], load_rule: str) -> list[P
                 else None,
                 maximise_prize=features.orienteering,
                 pairs=tuple((pickup, int(batch.partner[row, pickup])) for pickup in pickups),
-                max_routes=None if features.several_routes else 1,
+                max_routes=fleet,
                 variant=variant.name,
             )
         )
@@ -106,7 +111,7 @@ def test_every_sampled_customer_can_be_served(size: int, share: float) -> None:
     sizes, varied = variety.spread(ALL, size, share)[0]
     batch = Sampler(ALL, sizes, varied=varied).draw(seeded(2))
     for problem in unstack(batch, ALL, "single"):
-        if problem.max_routes == 1 or problem.pairs:
+        if problem.pairs or problem.max_routes is not None:
             continue
         for depot in problem.depots:
             home = [] if problem.open_routes else [depot]

@@ -121,6 +121,8 @@ def test_limits_leave_every_customer_servable_alone() -> None:
         if variant.features.time_windows:
             opening, closing = batch.opening[row, depots:], batch.closing[row, depots:]
             end = batch.closing[row, 0]
+            out = batch.duration[row, :depots, depots:]
+            back = batch.duration[row, depots:, :depots].T * closed[row]
             starts = torch.maximum(out, opening)
             assert (starts <= closing + 1e-5).all(), variant.name
             ends = starts + batch.service[row, depots:] + back
@@ -148,3 +150,42 @@ def test_windows_services_and_maps_fill_their_range() -> None:
     assert widths.mean() > of_recipe.mean()
     reach = batch.distance[:, 0].amax(dim=1) / plain.distance[:, 0].amax(dim=1)
     assert reach.median() < 0.75
+
+
+def test_half_of_the_durations_with_windows_are_not_distances() -> None:
+    count = 400
+    variants = [VARIANTS["ACVRPTW"]] * count + [VARIANTS["ACVRP"]] * 4
+    batch = Sampler(variants, 30, varied=[True] * (count + 4)).draw(seeded(11))
+    plain = Sampler(variants, 30, varied=[False] * count + [True] * 4).draw(seeded(11))
+    assert plain.duration is plain.distance
+    assert torch.equal(batch.duration[count:], batch.distance[count:])
+    own = (batch.duration != batch.distance).flatten(1).any(dim=1)[:count]
+    assert abs(int(own.sum()) - count / 2) < 5 * math.sqrt(count) / 2
+    arcs = ~torch.eye(31, dtype=torch.bool)
+    assert (batch.duration <= batch.distance).all()  # nobody gets out of reach
+    speed = (batch.duration[:count] / batch.distance[:count].clamp(min=1e-9))[own][:, arcs]
+    speed[speed == 0] = 1.0  # some places are no way apart
+    assert speed.min() > 1 - variety.FASTER_ON_LONG_WAYS - variety.FASTER_ANYHOW
+    assert speed.min() < 0.5
+    length = batch.distance[:count][own][:, arcs]
+    pairs = [torch.stack(pair) for pair in zip(speed, length, strict=True)]
+    alike = torch.stack([torch.corrcoef(pair)[0, 1] for pair in pairs])
+    assert (alike < 0).float().mean() > 0.9  # long ways are faster
+
+
+def test_half_of_the_fleets_have_a_limit_that_holds_all_goods() -> None:
+    count = 400
+    names = ["CVRP", "MDOCVRPB", "CVRPTW", "CVRPL", "PDCVRP", "TSP"]
+    variants = [VARIANTS[name] for name in names for _ in range(count)]
+    batch = Sampler(variants, 30, varied=[True] * len(variants)).draw(seeded(12))
+    plain = Sampler(variants, 30).draw(seeded(12))
+    limited = batch.max_routes != plain.max_routes
+    assert not limited[2 * count :].any()  # windows, lengths and pairs may ask for more vehicles
+    for rows in (slice(0, count), slice(count, 2 * count)):
+        assert abs(int(limited[rows].sum()) - count / 2) < 5 * math.sqrt(count) / 2
+    fleet, capacity = batch.max_routes[limited].double(), batch.capacity[limited].double()
+    demand = batch.demand[limited].double()
+    goods = torch.maximum(demand.clamp(min=0).sum(dim=1), (-demand).clamp(min=0).sum(dim=1))
+    fewest = goods / capacity
+    assert (fleet >= variety.SMALLEST_FLEET * fewest - 1e-4).all()
+    assert (fleet <= (variety.LARGEST_FLEET * fewest + 1 + 1e-4).clamp(min=2)).all()

@@ -35,7 +35,8 @@ class Sampler:
         Width to pad to; as wide as the widest instance by default.
     varied
         Which instances leave the recipe: their customers may lie in clusters or along streets, and
-        their demands, limits, windows and penalties come from a wider range (see
+        their demands, limits, windows and penalties come from a wider range, their durations may
+        not be their distances, and their fleets may have a limit (see
         :mod:`spacevrp.generators.variety`). None by default.
     """
 
@@ -195,10 +196,24 @@ class Sampler:
         self._bounded = varied_places(
             kinds, lambda one: one.time_windows or one.length_limit or one.orienteering
         )
+        # Windows and limits may ask for more vehicles than goods do.
+        self._manned = varied_places(
+            kinds,
+            lambda one: (
+                one.capacity
+                and one.several_routes
+                and not (one.pickup_delivery or one.time_windows or one.length_limit)
+            ),
+        )
         self._demand_bounds = self._tensor(variety.DEMANDS, self.dtype)
 
     def _tensor(self, values: Sequence[object], dtype: torch.dtype | None = None) -> Tensor:
         return torch.tensor(values, dtype=dtype, device=self.device)
+
+    @property
+    def tells_durations(self) -> bool:
+        """Whether some durations are no distances; otherwise the two are one tensor."""
+        return len(self._timed) > 0
 
     # -------------------------------------------------------------------------------- what is drawn
 
@@ -209,15 +224,16 @@ class Sampler:
         a draw in a CUDA graph with a generator of one's own, register it with the graph.
         """
         distance = self._draw_distance(generator)
-        out, back = self._ways(distance)
-        opening, closing = self._draw_windows(generator, out, back)
-        prize, revealed, penalty = self._draw_prizes(generator, out)
+        duration = self._draw_durations(generator, distance)
+        opening, closing = self._draw_windows(generator, *self._ways(duration))
+        prize, revealed, penalty = self._draw_prizes(generator, self._ways(distance)[0])
         collectable = revealed.double().sum(dim=1).clamp(max=recipe.MIN_PRIZE)
         demand, loads = self._draw_demand(generator)
         services = self._draw_services(generator)
+        fleets = self._draw_fleets(generator, demand, loads)
         return Batch(
             distance=distance,
-            duration=distance,
+            duration=duration,
             demand=demand,
             opening=opening,
             closing=closing,
@@ -225,7 +241,7 @@ class Sampler:
             revealed_prize=revealed,
             penalty=penalty,
             min_prize=torch.where(self._flag["prize_collecting"], collectable, 0.0).to(self.dtype),
-            **(self._fixed | loads | services),
+            **(self._fixed | loads | services | fleets),
         )
 
     def _uniform(self, generator: torch.Generator | None, *shape: int) -> Tensor:
@@ -282,6 +298,27 @@ class Sampler:
         streets.masked_fill_(self._no_way[self._streets], torch.inf)
         is_street = self._uniform(generator, count, 1, 1) < 0.5
         return torch.where(is_street, streets.round(), matrix)
+
+    def _draw_durations(self, generator: torch.Generator | None, distance: Tensor) -> Tensor:
+        """Durations (B, N, N): the distances themselves where none are drawn."""
+        if not self.tells_durations:
+            return distance
+        symmetric = ~self._flag["asymmetric"][self._timed]
+        drawn = variety.draw_durations(distance[self._timed], symmetric, generator)
+        return distance.index_copy(0, self._timed, drawn)
+
+    def _draw_fleets(
+        self, generator: torch.Generator | None, demand: Tensor, loads: dict[str, Tensor]
+    ) -> dict[str, Tensor]:
+        """Numbers of vehicles (B,), where some are drawn."""
+        if not len(self._manned):
+            return {}
+        capacity = loads.get("capacity", self._fixed["capacity"])[self._manned]
+        no_limit = self._fixed["max_routes"]
+        drawn = variety.draw_fleets(
+            demand[self._manned], capacity, no_limit[self._manned], generator
+        )
+        return {"max_routes": no_limit.index_copy(0, self._manned, drawn)}
 
     def _draw_services(self, generator: torch.Generator | None) -> dict[str, Tensor]:
         """Service times (B, N), where some are drawn."""

@@ -1,4 +1,5 @@
-"""Draws that leave the recipe: clusters, streets, and other demands, limits, windows, penalties.
+"""Draws that leave the recipe: clusters, streets, and other demands, limits, windows, penalties,
+durations that are not distances, fleets with a limit.
 
 The recipe makes uniform customers, demands of 1 to 9 and about ten customers a route, as the
 benchmarks of the field do. Real days, and the sets of CVRPLIB, do not look like that. These draws
@@ -32,6 +33,11 @@ HIGHEST_CLIMB, LONGEST_DETOUR = 0.3, 1.0
 SMALLEST_MAP, SHORTEST_SERVICE = 0.3, 0.05
 NARROWEST_WINDOWS, WIDEST_WINDOWS = 0.25, 3.0
 FEWEST_WINDOWS = 0.25  # share of the customers that have one, where not all have
+# How much sooner than the slowest vehicle one may arrive: by so much of the time on the longest way
+# of a map, and by so much on any way for reasons of its own.
+FASTER_ON_LONG_WAYS, FASTER_ANYHOW = 0.4, 0.3
+# What the fewest vehicles that could hold all goods are multiplied with, where fleets have a limit.
+SMALLEST_FLEET, LARGEST_FLEET = 1.05, 1.4
 SMALLEST = 20  # customers
 MOST_TURNS = 24  # a captured draw is kept for each
 # Multiples of it, modulo 1, fill the interval evenly from the first few on.
@@ -156,6 +162,41 @@ def street_distances(points: Tensor, generator: torch.Generator | None) -> Tenso
     gaps = (points[:, :, None] - points[:, None]).square().sum(dim=3).sqrt()  # (B, N, N)
     climb = (height[:, None, :] - height[:, :, None]).clamp(min=0.0)
     return (gaps + climb) * (1.0 + longest * uniform(count, nodes, nodes))
+
+
+def draw_durations(
+    distance: Tensor, symmetric: Tensor, generator: torch.Generator | None
+) -> Tensor:
+    """How long ways (B, N, N) take, (B, N, N): never longer than they are.
+
+    In half of the instances as long as they are. In the others long ways are faster, and each way
+    is by a number of its own, in ``symmetric`` instances (B,) the same for both directions; how
+    much of all that is drawn for each instance.
+    """
+    count, nodes, _ = distance.shape
+    uniform = partial(_uniform, distance, generator)
+    part = (2 * uniform(count, 1, 1) - 1.0).clamp(min=0.0)  # 0 in half of the instances
+    own = uniform(count, nodes, nodes)
+    own = torch.where(symmetric[:, None, None], (own + own.transpose(1, 2)) / 2, own)
+    longest = distance.amax(dim=(1, 2), keepdim=True)
+    by_length = FASTER_ON_LONG_WAYS * distance / torch.where(longest > 0, longest, 1.0)
+    return distance * (1.0 - part * (FASTER_ANYHOW * own + by_length))
+
+
+def draw_fleets(
+    demand: Tensor, capacity: Tensor, no_limit: Tensor, generator: torch.Generator | None
+) -> Tensor:
+    """Vehicles of each instance, (B,) int64; in half of the instances ``no_limit`` (B,).
+
+    In the others some more than the fewest that could hold all deliveries, or all goods collected,
+    of signed demands (B, N), and at least two.
+    """
+    uniform = partial(_uniform, demand, generator)
+    deliveries, collected = demand.clamp(min=0).sum(dim=1), (-demand).clamp(min=0).sum(dim=1)
+    fewest = torch.maximum(deliveries, collected) / capacity
+    factor = SMALLEST_FLEET + (LARGEST_FLEET - SMALLEST_FLEET) * uniform(len(demand))
+    fleet = (fewest * factor).ceil().clamp(min=2.0).to(no_limit.dtype)
+    return torch.where(uniform(len(demand)) < 0.5, no_limit, fleet)
 
 
 def draw_map_scales(count: int, like: Tensor, generator: torch.Generator | None) -> Tensor:

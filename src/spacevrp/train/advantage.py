@@ -1,7 +1,8 @@
 """What the log probability of each trajectory is multiplied with, from what trajectories cost.
 
 Minimising the loss lowers the probability of costly trajectories: this is the one place where the
-sign matters. Trajectories that were cut off count in no mean and are not learned from.
+sign matters. Trajectories that were cut off count in no mean and are not learned from. Those whose
+fleet was too small for them are: they are dearer than any other.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
+from spacevrp.tensors import Batch
 from spacevrp.train.config import TrainConfig
 
 # Deviations are at least this, so that instances whose plans all cost the same do no harm.
@@ -23,6 +25,21 @@ def mean_cost(cost: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     mean = torch.where(finished, cost, 0.0).sum(dim=1, keepdim=True) / number
     above = torch.where(finished, cost - mean, 0.0)
     return mean, above, above.square().sum(dim=1, keepdim=True) / number
+
+
+def with_failures(cost: Tensor, batch: Batch) -> Tensor:
+    """Costs (B, P) with a finite one for failures where a limited fleet is the reason.
+
+    Plans that leave customers out cost more than the dearest that does not, by as much as that is
+    above the cheapest. Where all fail there is nothing to learn.
+    """
+    customers = (batch.is_node & ~batch.is_depot).sum(dim=1, keepdim=True)
+    limited = batch.several_routes.unsqueeze(1) & (batch.max_routes.unsqueeze(1) < customers)
+    finished = torch.isfinite(cost)
+    dearest = cost.masked_fill(~finished, -torch.inf).amax(dim=1, keepdim=True)
+    cheapest = cost.amin(dim=1, keepdim=True)
+    failed = limited & ~finished & finished.any(dim=1, keepdim=True)
+    return torch.where(failed, 2.0 * dearest - cheapest, cost)
 
 
 def coefficients(cost: Tensor, config: TrainConfig, problem_of: Tensor) -> tuple[Tensor, Tensor]:

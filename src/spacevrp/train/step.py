@@ -19,7 +19,7 @@ from spacevrp.env import Environment, start_nodes
 from spacevrp.model import HEAD_STRENGTH, SpaceModel, random_seeds
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.tensors import Batch
-from spacevrp.train.advantage import coefficients, contributions
+from spacevrp.train.advantage import coefficients, contributions, with_failures
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.credit import less_what_was_known, unless_sure
 from spacevrp.train.optim import MuonAdamW, WeightAverage, gradient_of
@@ -168,7 +168,8 @@ class TrainStep:
             coefficient = coefficient.flatten(0, 1)
             self.tally.add_costs(problem_of, mean, cost.flatten(1))
         else:
-            coefficient, mean = coefficients(trace.cost, self.config, problem_of)
+            cost = with_failures(trace.cost, batch)
+            coefficient, mean = coefficients(cost, self.config, problem_of)
             self.tally.add_costs(problem_of, mean, trace.cost)
             if self.config.baseline == "state":
                 coefficient = self.take_off(batch, trace, coefficient)

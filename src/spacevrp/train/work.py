@@ -79,7 +79,8 @@ class CapturedWork:
         # The graphs know the samplers' tensors by their addresses: they must outlive them.
         self._shards = shards
         first = shards.samplers[0].draw(None)
-        self._batch = _static_copy(first)
+        shared = not any(sampler.tells_durations for sampler in shards.samplers)
+        self._batch = _static_copy(first, shared)
         self._problem_of = shards.problems[0].clone()
         snapshot = _Snapshot(step)
         self._draws = [
@@ -157,7 +158,8 @@ class _Snapshot:
         torch._foreach_copy_(self._live, self._kept)
 
 
-def _static_copy(batch: Batch) -> Batch:
+def _static_copy(batch: Batch, shared: bool) -> Batch:
     copies = {f.name: getattr(batch, f.name).clone() for f in fields(Batch)}
-    copies["duration"] = copies["distance"]  # drawn instances share them
+    if shared:  # no draw tells durations from distances
+        copies["duration"] = copies["distance"]
     return Batch(**copies)
