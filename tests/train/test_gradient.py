@@ -18,7 +18,7 @@ from spacevrp.model import random_seeds
 from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import work
-from spacevrp.train.advantage import coefficients, contributions
+from spacevrp.train.advantage import coefficients, contributions, with_failures
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.credit import known, less_what_was_known
 from spacevrp.train.loop import train
@@ -30,6 +30,8 @@ from spacevrp.train.work import CapturedWork, EagerWork, Shards
 CPU = torch.device("cpu")
 # Beside others, so that the instances of a batch differ in their number of depots.
 SEVERAL_DEPOTS = ("MDCVRP", "MDOCVRPTW", "AMDCVRPB", "MDCVRPBLTW", "CVRP", "TSP")
+# Half of the fleets have a limit, which random moves hardly ever keep.
+LIMITED_FLEETS = {"variants": ("CVRP", "MDOCVRPB"), "varied": 1.0, "trajectories": 6}
 Build = Callable[..., TrainConfig]
 NewStep = Callable[[TrainConfig], TrainStep]
 
@@ -44,6 +46,7 @@ NewStep = Callable[[TrainConfig], TrainStep]
         ("instance", "single", 8, {"sure": 0.9}),
         ("instance", "single", 8, {"instance_clip": 1.0}),
         ("instance", "single", 8, {"variants": SEVERAL_DEPOTS, "depot_temperature": 0.0}),
+        ("instance", "single", 22, LIMITED_FLEETS),
         ("none", "paper", 8, {"variants": SEVERAL_DEPOTS, "sure": 0.9, "baseline": "state"}),
         (
             "instance",
@@ -62,7 +65,10 @@ def test_the_replay_equals_autograd_through_the_rollout(
     assert config.batch == 12  # instances; at least one of every problem
     naive, cost = both_gradients(config)
     assert cost.dtype == torch.float64
-    assert bool((cost.std(dim=1) > 0).all())  # every instance teaches something
+    some = torch.isfinite(cost).any(dim=1)
+    spread = torch.where(torch.isfinite(cost), cost, 99.0).std(dim=1)
+    assert bool((spread[some] > 0).all())  # every instance teaches something that has a plan
+    assert some.float().mean() > 0.8
     idle = {name for name, gradient in naive.items() if float(gradient.norm()) < 1e-12}
     # The normalisation that follows takes this shift out again; everything else learns.
     assert idle == {"encoder.layers.0.feed_out.bias"}
@@ -198,6 +204,33 @@ def test_unfinished_trajectories_count_for_nothing(tiny: Build, advantage: str) 
     assert torch.allclose(found, torch.tensor([[-1.0, 0.0, 1.0]]).double(), atol=1e-6)
     nothing = hand_made(tiny, advantage, [[float("inf")] * 2], [0])
     assert nothing.tolist() == [[0.0, 0.0]]
+
+
+def test_plans_that_a_small_fleet_leaves_unfinished_are_dearest(
+    tiny: Build, new_step: NewStep
+) -> None:
+    config = tiny(variants=("CVRP",), batch=3, trajectories=3, precision="float64")
+    _, _, batch, _, _ = rolled_out(new_step, config, 4)
+    none = float("inf")
+    costs = torch.tensor([[4, none, 6], [none] * 3, [4, none, 6]]).double()
+    assert torch.equal(with_failures(costs, batch), costs)  # no fleet has a limit
+    limited = batch.replace(max_routes=torch.tensor([2, 2, 6]))  # the third has six customers
+    assert with_failures(costs, limited).tolist() == [[4, 8, 6], [none] * 3, [4, none, 6]]
+
+
+def test_small_fleets_are_learned_from(tiny: Build, new_step: NewStep) -> None:
+    """Trajectories that run out of vehicles get unlikelier; those that do not, likelier."""
+    config = tiny(size=22, **LIMITED_FLEETS, precision="float64")
+    step, shards, batch, _, trace = rolled_out(new_step, config, 4)
+    coefficient = step.weigh(batch, trace, shards.problems[0])
+    limited = batch.max_routes < 22
+    finished = torch.isfinite(trace.cost)
+    some = limited & finished.any(dim=1) & ~finished.all(dim=1)
+    assert some.any()
+    assert (coefficient[some][~finished[some]] > 0).all()
+    free = ~limited
+    assert finished[free].all()
+    assert free.any()
 
 
 def test_sure_decisions_are_not_learned_from(tiny: Build, new_step: NewStep) -> None:

@@ -20,7 +20,7 @@ from spacevrp.model import HEAD_STRENGTH, random_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.tensors import Batch
 from spacevrp.tensors.lengths import between
-from spacevrp.train.advantage import coefficients
+from spacevrp.train.advantage import coefficients, with_failures
 from spacevrp.train.credit import NEW, SPREAD
 from spacevrp.train.step import TrainStep
 
@@ -90,7 +90,7 @@ def naive_accumulate(
     if augmentations > 1:
         coefficient = ahead_of_rivals(cost, augmentations, step.config.rivals) / step.config.batch
     else:
-        coefficient, _ = coefficients(cost, step.config, problem_of)
+        coefficient, _ = coefficients(with_failures(cost, batch), step.config, problem_of)
     if augmentations == 1 and step.config.baseline == "state":
         blends = [unexplained(coefficient, *one) for one in zip(facts, moving, strict=True)]
     else:
