@@ -20,7 +20,7 @@ from spacevrp.env import Environment, start_nodes
 from spacevrp.env.rules import at
 from spacevrp.generators import generate
 from spacevrp.inference import beam as arrays
-from spacevrp.inference.rollouts import Trajectories
+from spacevrp.inference.rollouts import UNLIKELY, Trajectories
 from spacevrp.inference.settings import Settings
 from spacevrp.model import DecoderTables
 from spacevrp.problems.variants import VARIANTS
@@ -62,6 +62,21 @@ def test_the_other_moves_by_rank() -> None:
 
     assert [chosen(0, rank) for rank in range(4)] == [2, 4, 1, 0]  # no fourth: the plan's own
     assert [chosen(2, rank) for rank in range(3)] == [0, 4, 1]
+
+
+def test_no_move_that_is_next_to_impossible_is_tried() -> None:
+    top = 50.0
+    just, below = top - UNLIKELY, top - UNLIKELY - 1.0
+    scores = torch.tensor([[[below, top, just]]])
+
+    def chosen(planned: int, rank: int) -> int:
+        turn = Turn(*(torch.tensor([[value]]) for value in (planned, False, True, rank)))
+        return int(choose_other(scores, turn))
+
+    assert chosen(1, 0) == 2
+    assert chosen(1, 1) == 1  # the plan's own: there is no second one
+    assert chosen(2, 1) == 2
+    assert chosen(0, 0) == 1  # whatever the plan's own move is like
 
 
 @pytest.mark.parametrize("instructions", ["plain", "avx2", "avx512"])

@@ -15,6 +15,7 @@ from spacevrp.decode.running import USUAL, Running
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.returns import ReturnPaths
+from spacevrp.inference.rollouts import UNLIKELY
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.native import network
 from spacevrp.tensors import Batch
@@ -63,7 +64,8 @@ def native_rollout(
 
 def _planned(deviations: Deviations) -> dict[str, Any]:
     plan = deviations.plan.transpose(1, 2).contiguous().numpy()  # (B, P, T)
-    return {"plan": plan, "turn": deviations.turn.numpy(), "rank": deviations.rank.numpy()}
+    turn, rank = deviations.turn.numpy(), deviations.rank.numpy()
+    return {"plan": plan, "turn": turn, "rank": rank, "unlikely": UNLIKELY}
 
 
 def call_arguments(running: Running) -> dict[str, Any]:

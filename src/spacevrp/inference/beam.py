@@ -2,8 +2,8 @@
 
 Choo et al. (2022), "Simulation-guided beam search for neural combinatorial optimization". Of the
 plans in the beam a growing part is fixed, move by move. At each move the likeliest others are tried
-in its place and completed greedily, and of all plans the cheapest stay in the beam. The twin of
-``engines/beam.py``.
+in its place, but none that is next to impossible, and completed greedily; of all plans the cheapest
+stay in the beam. The twin of ``engines/beam.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spacevrp.inference.rollouts import Deviations, Trajectories
 Array = np.ndarray[Any, Any]
 
 #: Other moves that are tried in the place of each.
-OTHERS = 3
+OTHERS = 2
 #: Plans whose costs differ by no more than this, relatively, are taken for the same.
 SAME = 1e-6
 # What there is one of for each trajectory.

@@ -116,6 +116,10 @@ class Draws(NamedTuple):
     temperature: Array  # (P,); the higher, the more equal the chances of all legal moves
 
 
+#: Where a plan is left, moves are not tried whose scores are so far below the likeliest's.
+UNLIKELY = 20.0
+
+
 class Deviations(NamedTuple):
     """Plans that P trajectories follow and leave; see ``decode/deviation.py``."""
 
@@ -144,6 +148,7 @@ def roll_out(
         keys=None if draws is None else draws.keys[None],
         temperature=None if draws is None else draws.temperature,
         **{name: array[None] for name, array in followed.items()},
+        unlikely=UNLIKELY,
         max_steps=moves_a_customer * instance.size + 1,
         threads=settings.threads,
         look=settings.look,

@@ -90,6 +90,7 @@ def rollout(
     plan: NDArray[np.int32] | None = None,  # (B, P, T) moves that are made until the turn; all
     turn: NDArray[np.int32] | None = None,  # (B, P) three or none, and neither fleet nor lists
     rank: NDArray[np.int32] | None = None,  # (B, P) of the other move then: decode/deviation.py
+    unlikely: float = 0.0,  # no move is tried that is so far below the likeliest; above 0 with them
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats, _Integers]:
     """Moves (B, P, T), how many of them (B, P), costs (B, P), and origins (B, P).
 

@@ -16,7 +16,7 @@ from spacevrp.problems.errors import SpacevrpError
 _PAPERS_AUGMENTATIONS = (8, 128)
 _NETWORKS_AUGMENTATIONS = (8, 8)
 # Plans of each augmentation that the beam search goes on with.
-_NETWORKS_BEAM = 16
+_NETWORKS_BEAM = 48
 
 
 @dataclass(frozen=True)

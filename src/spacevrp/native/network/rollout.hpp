@@ -149,6 +149,7 @@ struct Trajectories {
     const std::int32_t *plan = nullptr; // (count, max_steps)
     const std::int32_t *turn = nullptr; // (count,) or none
     const std::int32_t *rank = nullptr; // (count,)
+    float unlikely = 0.0f;              // so far below the likeliest move's score none is tried
     // Of fleets only: what each prefers, see env/fleet.py; and the depot of the first vehicle.
     const float *liked = nullptr;             // (count, R, K)
     const std::uint8_t *nearest = nullptr;    // (count,)

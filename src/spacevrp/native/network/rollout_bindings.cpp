@@ -184,7 +184,7 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
                   const std::optional<py::dict> &lists, const std::optional<Floats> &move_first,
                   const std::optional<Floats> &move_last, const std::optional<Floats> &move_state,
                   const std::optional<Ints> &plan, const std::optional<Ints> &turn,
-                  const std::optional<Ints> &rank) {
+                  const std::optional<Ints> &rank, float unlikely) {
     if (embedding.ndim() != 3 || state_weight.ndim() != 3 || starts.ndim() != 2 ||
         home_distance.ndim() != 3)
         throw py::value_error("expected embedding (B, N, d), state_weight (B, S, d), starts (B, P) "
@@ -273,6 +273,9 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
         check_range("plan", plan->data(), plan->size(), nodes);
         check_range("turn", turn->data(), turn->size(), max_steps);
         check_range("rank", rank->data(), rank->size(), nodes);
+        if (!(unlikely > 0))
+            throw py::value_error("unlikely: expected more than 0, received " +
+                                  std::to_string(unlikely));
     }
     if (temperature) {
         check_numbers("temperature", *temperature, false);
@@ -374,6 +377,7 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
             piece.plan = plan ? plan->data() + place * max_steps : nullptr;
             piece.turn = turn ? turn->data() + place : nullptr;
             piece.rank = rank ? rank->data() + place : nullptr;
+            piece.unlikely = unlikely;
             piece.temperature = temperature ? temperature->data() + first : nullptr;
             piece.action = action.mutable_data() + place * max_steps;
             piece.steps = steps.mutable_data() + place;
@@ -416,7 +420,8 @@ void bind_rollout(py::module_ &module) {
         py::arg("instructions") = "", py::arg("look") = py::none(), py::arg("fleet") = py::none(),
         py::arg("views") = 1, py::arg("lists") = py::none(), py::arg("move_first") = py::none(),
         py::arg("move_last") = py::none(), py::arg("move_state") = py::none(),
-        py::arg("plan") = py::none(), py::arg("turn") = py::none(), py::arg("rank") = py::none());
+        py::arg("plan") = py::none(), py::arg("turn") = py::none(), py::arg("rank") = py::none(),
+        py::arg("unlikely") = 0.0f);
 }
 
 } // namespace spacevrp::network

@@ -69,9 +69,9 @@ int pick(const Tables &tables, float level, double total, const float *chances, 
     return picked;
 }
 
-// The move of a rank, by falling scores, of all legal ones but one; -1 where there is none. Of
-// equals the first.
-int choose_other(const Instance &task, const float *scores, int avoided, int rank) {
+// The move of a rank, by falling scores, of all legal ones but one; -1 where there is none, or where
+// its score is below the least. Of equals the first.
+int choose_other(const Instance &task, const float *scores, float least, int avoided, int rank) {
     int chosen = -1;
     float above = std::numeric_limits<float>::infinity();
     for (int taken = 0; taken <= rank; ++taken) {
@@ -82,7 +82,7 @@ int choose_other(const Instance &task, const float *scores, int avoided, int ran
                 (next < 0 || scores[j] > scores[next]))
                 next = j;
         }
-        if (next < 0)
+        if (next < 0 || scores[next] < least)
             return -1;
         chosen = next;
         above = scores[next];

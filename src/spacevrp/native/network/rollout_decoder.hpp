@@ -364,7 +364,8 @@ private:
     // The choice where a trajectory leaves its plan. The scores are used up.
     void answer_other(const Question &asked, int time, float top, float *scores) {
         const int i = asked.trajectory;
-        Answer answer{choose_other(task_, scores, planned(i, time), all_.rank[i])};
+        const float least = top - all_.unlikely;
+        Answer answer{choose_other(task_, scores, least, planned(i, time), all_.rank[i])};
         if (asked.looks)
             answer.sure = log_chance(top, make_chances(tables_, top, scores));
         note(i, asked, answer);
