@@ -24,7 +24,7 @@ from spacevrp.train.credit import known, less_what_was_known
 from spacevrp.train.loop import train
 from spacevrp.train.naive import ahead_of_rivals
 from spacevrp.train.state import TrainState
-from spacevrp.train.step import TrainStep
+from spacevrp.train.step import Tally, TrainStep
 from spacevrp.train.work import CapturedWork, EagerWork, Shards
 
 CPU = torch.device("cpu")
@@ -231,6 +231,18 @@ def test_small_fleets_are_learned_from(tiny: Build, new_step: NewStep) -> None:
     free = ~limited
     assert finished[free].all()
     assert free.any()
+
+
+def test_instances_without_a_plan_are_in_no_mean() -> None:
+    tally = Tally(2, CPU)
+    none = float("inf")
+    costs = torch.tensor([[4.0, 2.0], [none, none], [none, 5.0]])
+    tally.add_costs(torch.tensor([0, 0, 1]), torch.tensor([3.0, 0.0, 5.0]), costs)
+    assert tally.best.tolist() == [2.0, 5.0]
+    assert tally.cost.tolist() == [3.0, 5.0]
+    assert tally.planned.tolist() == [1, 1]
+    assert tally.instances.tolist() == [2, 1]
+    assert int(tally.unfinished) == 3
 
 
 def test_sure_decisions_are_not_learned_from(tiny: Build, new_step: NewStep) -> None:

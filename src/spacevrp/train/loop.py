@@ -336,11 +336,11 @@ class _Loop:
         stepping = now - self.logged - self.making_since_log
         seconds_a_step = max(stepping, 1e-9) / (step - self.logged_step)
         self.logged_step, self.logged, self.making_since_log = step, now, 0.0
-        add_up([tally.cost, tally.best, tally.instances, tally.unfinished])
+        add_up([tally.cost, tally.best, tally.instances, tally.planned, tally.unfinished])
         drawn = float(tally.instances.sum())
-        instances = tally.instances.clamp(min=1)
-        cost, best = (tally.cost / instances).tolist(), (tally.best / instances).tolist()
-        seen = (tally.instances > 0).tolist()
+        planned = tally.planned.clamp(min=1)
+        cost, best = (tally.cost / planned).tolist(), (tally.best / planned).tolist()
+        seen = (tally.planned > 0).tolist()
         row = {
             "step": step,
             "seconds": self.state.seconds + now - self.begun,

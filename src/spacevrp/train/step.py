@@ -36,6 +36,7 @@ class Tally:
         self.cost = torch.zeros(problems, device=device)  # (V,) sum of the instances' mean costs
         self.best = torch.zeros(problems, device=device)  # (V,) sum of their best costs
         self.instances = torch.zeros(problems, device=device)  # (V,)
+        self.planned = torch.zeros(problems, device=device)  # (V,) those with a plan, which count
         self.unfinished = torch.zeros((), device=device)  # trajectories cut off
         self.norm = torch.zeros((), device=device)  # sum of the gradient norms
         self.updates = torch.zeros((), device=device)
@@ -43,13 +44,17 @@ class Tally:
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """All sums, in the order of the fields."""
-        return self.cost, self.best, self.instances, self.unfinished, self.norm, self.updates
+        counts = self.instances, self.planned, self.unfinished, self.updates
+        return self.cost, self.best, self.norm, *counts
 
     def add_costs(self, problem_of: Tensor, mean: Tensor, cost: Tensor) -> None:
         """Count a shard: mean costs (B,) and all costs (B, P)."""
-        self.cost.index_add_(0, problem_of, mean.float())
-        self.best.index_add_(0, problem_of, cost.amin(dim=1).float())
-        self.instances.index_add_(0, problem_of, torch.ones_like(mean, dtype=torch.float32))
+        best = cost.amin(dim=1).float()
+        planned = torch.isfinite(best)
+        self.cost.index_add_(0, problem_of, torch.where(planned, mean.float(), 0.0))
+        self.best.index_add_(0, problem_of, torch.where(planned, best, 0.0))
+        self.planned.index_add_(0, problem_of, planned.float())
+        self.instances.index_add_(0, problem_of, torch.ones_like(best))
         self.unfinished += (~torch.isfinite(cost)).sum()
 
     def add_update(self, norm: Tensor) -> None:
