@@ -179,6 +179,8 @@ def test_half_of_the_fleets_have_a_limit_that_holds_all_goods() -> None:
     variants = [VARIANTS[name] for name in names for _ in range(count)]
     batch = Sampler(variants, 30, varied=[True] * len(variants)).draw(seeded(12))
     plain = Sampler(variants, 30).draw(seeded(12))
+    free = Sampler(variants, 30, varied=[True] * len(variants), limited_fleets=False)
+    assert torch.equal(free.draw(seeded(12)).max_routes, plain.max_routes)
     limited = batch.max_routes != plain.max_routes
     assert not limited[2 * count :].any()  # windows, lengths and pairs may ask for more vehicles
     for rows in (slice(0, count), slice(count, 2 * count)):

@@ -27,11 +27,18 @@ from spacevrp.train.state import TrainState
 from spacevrp.train.step import Tally, TrainStep
 from spacevrp.train.work import CapturedWork, EagerWork, Shards
 
+from .conftest import TINY_MODEL
+
 CPU = torch.device("cpu")
 # Beside others, so that the instances of a batch differ in their number of depots.
 SEVERAL_DEPOTS = ("MDCVRP", "MDOCVRPTW", "AMDCVRPB", "MDCVRPBLTW", "CVRP", "TSP")
 # Half of the fleets have a limit, which random moves hardly ever keep.
-LIMITED_FLEETS = {"variants": ("CVRP", "MDOCVRPB"), "varied": 1.0, "trajectories": 6}
+LIMITED_FLEETS = {
+    "variants": ("CVRP", "MDOCVRPB"),
+    "varied": 1.0,
+    "trajectories": 6,
+    "model": replace(TINY_MODEL, problem_bits=True),
+}
 Build = Callable[..., TrainConfig]
 NewStep = Callable[[TrainConfig], TrainStep]
 

@@ -38,6 +38,8 @@ class Sampler:
         their demands, limits, windows and penalties come from a wider range, their durations may
         not be their distances, and their fleets may have a limit (see
         :mod:`spacevrp.generators.variety`). None by default.
+    limited_fleets
+        Whether these fleets may have a limit: only a network that is told of it can keep it.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Sampler:
         load_rule: str = "single",
         dtype: torch.dtype = torch.float32,
         varied: Sequence[bool] | None = None,
+        limited_fleets: bool = True,
     ) -> None:
         all_features = [variant.features for variant in variants]
         if not all_features:
@@ -77,7 +80,7 @@ class Sampler:
         self._set_nodes(kinds)
         self._set_numbers(kinds)
         self._set_batch(kinds, load_rule)
-        self._set_variety(all_features, varied)
+        self._set_variety(all_features, varied, limited_fleets)
 
     # --------------------------------------------------------------- what is the same in every draw
 
@@ -178,7 +181,9 @@ class Sampler:
             "node_of": torch.where(self._is_node, position, -1),
         }
 
-    def _set_variety(self, all_features: list[Features], varied: list[bool]) -> None:
+    def _set_variety(
+        self, all_features: list[Features], varied: list[bool], limited_fleets: bool
+    ) -> None:
         """For which rows, or places among those of one kind, each draw of ``variety`` is."""
         kinds = list(zip(all_features, varied, strict=True))
 
@@ -200,7 +205,8 @@ class Sampler:
         self._manned = varied_places(
             kinds,
             lambda one: (
-                one.capacity
+                limited_fleets
+                and one.capacity
                 and one.several_routes
                 and not (one.pickup_delivery or one.time_windows or one.length_limit)
             ),

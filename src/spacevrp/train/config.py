@@ -61,7 +61,8 @@ class TrainConfig:
     varied
         Share of the instances, in every batch and of every problem, that leave the recipe: from 20
         customers up to the size of the step, some of them in clusters or along streets, with
-        demands, limits, windows and penalties of their own.
+        demands, limits, windows, penalties and durations of their own; with a limited fleet where
+        the network is told of it.
     trajectories
         Solutions of each instance, at least 2; 0 for one a customer.
     augmentations

@@ -34,6 +34,7 @@ class Shards:
                 config.load_rule,
                 dtype,
                 mix.varied,
+                config.model.problem_bits,
             )
             for mix in mixes
         ]
