@@ -22,7 +22,7 @@ PAPER = ROOT / "records" / "2026-11-19-space-100-v12"
 # Of the product's weights before these, the network without a beam search.
 BEFORE = ROOT / "records" / "2026-11-17-space-110-v2"
 # The network alone, trained on all variants, with its beam search.
-NETWORK = ROOT / "records" / "2026-11-19-network"
+NETWORK = ROOT / "records" / "2026-11-20-network"
 # Plain `solve`: one augmentation, then the search.
 SOLVE = ROOT / "records" / "2026-11-19-solve"
 # For each protocol the files that hold its gaps.

@@ -1,5 +1,4 @@
-"""Draws that leave the recipe: clusters, streets, and other demands, limits, windows, penalties,
-durations that are not distances, fleets with a limit.
+"""Draws that leave the recipe: maps, demands, limits, windows, penalties, durations and fleets.
 
 The recipe makes uniform customers, demands of 1 to 9 and about ten customers a route, as the
 benchmarks of the field do. Real days, and the sets of CVRPLIB, do not look like that. These draws
