@@ -409,19 +409,19 @@ void bind_rollout(py::module_ &module) {
     module.attr("NODE_ROWS") = as_tuple(node_row_names);
     module.attr("INSTANCE_ROWS") = as_tuple(instance_row_names);
     module.def("instruction_sets", &instruction_sets);
-    module.def(
-        "rollout", &rollout, py::kw_only(), py::arg("embedding"), py::arg("keyed"),
-        py::arg("query_first"), py::arg("query_last"), py::arg("state_weight"),
-        py::arg("zscore") = py::none(), py::arg("distance"), py::arg("duration"),
-        py::arg("home_distance"), py::arg("home_duration"), py::arg("node_table"),
-        py::arg("instance_table"), py::arg("starts"), py::arg("origins") = py::none(),
-        py::arg("keys") = py::none(), py::arg("temperature") = py::none(), py::arg("max_steps"),
-        py::arg("tolerance"), py::arg("clipping"), py::arg("direct") = true, py::arg("threads") = 1,
-        py::arg("instructions") = "", py::arg("look") = py::none(), py::arg("fleet") = py::none(),
-        py::arg("views") = 1, py::arg("lists") = py::none(), py::arg("move_first") = py::none(),
-        py::arg("move_last") = py::none(), py::arg("move_state") = py::none(),
-        py::arg("plan") = py::none(), py::arg("turn") = py::none(), py::arg("rank") = py::none(),
-        py::arg("unlikely") = 0.0f);
+    module.def("rollout", &rollout, py::kw_only(), py::arg("embedding"), py::arg("keyed"),
+               py::arg("query_first"), py::arg("query_last"), py::arg("state_weight"),
+               py::arg("zscore") = py::none(), py::arg("distance"), py::arg("duration"),
+               py::arg("home_distance"), py::arg("home_duration"), py::arg("node_table"),
+               py::arg("instance_table"), py::arg("starts"), py::arg("origins") = py::none(),
+               py::arg("keys") = py::none(), py::arg("temperature") = py::none(),
+               py::arg("max_steps"), py::arg("tolerance"), py::arg("clipping"),
+               py::arg("direct") = true, py::arg("threads") = 1, py::arg("instructions") = "",
+               py::arg("look") = py::none(), py::arg("fleet") = py::none(), py::arg("views") = 1,
+               py::arg("lists") = py::none(), py::arg("move_first") = py::none(),
+               py::arg("move_last") = py::none(), py::arg("move_state") = py::none(),
+               py::arg("plan") = py::none(), py::arg("turn") = py::none(),
+               py::arg("rank") = py::none(), py::arg("unlikely") = 0.0f);
 }
 
 } // namespace spacevrp::network

@@ -69,8 +69,8 @@ int pick(const Tables &tables, float level, double total, const float *chances, 
     return picked;
 }
 
-// The move of a rank, by falling scores, of all legal ones but one; -1 where there is none, or where
-// its score is below the least. Of equals the first.
+// The move of a rank, by falling scores, of all legal ones but one; -1 where there is none, or
+// where its score is below the least. Of equals the first.
 int choose_other(const Instance &task, const float *scores, float least, int avoided, int rank) {
     int chosen = -1;
     float above = std::numeric_limits<float>::infinity();
