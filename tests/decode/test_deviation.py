@@ -191,9 +191,10 @@ def test_beams_are_never_worse_and_cost_what_they_say() -> None:
     assert bool(at(environment.batch.is_depot, state.current)[1].all())  # of ACVRPTW
 
 
-def test_both_engines_search_the_same_beam() -> None:
+@pytest.mark.parametrize("width", [3, 12])  # fewer than the rollouts that there are, and more
+def test_both_engines_search_the_same_beam(width: int) -> None:
     environment, tables, starts = prepared(["CVRPTW"], 10, 5)
-    _, there = searched(environment, tables, starts, 3)
+    _, there = searched(environment, tables, starts, width)
     done = native_rollout(environment, tables, starts)
 
     def beam_of(trace) -> Trajectories:
@@ -206,7 +207,8 @@ def test_both_engines_search_the_same_beam() -> None:
         begin = torch.from_numpy(start)[None]
         return beam_of(native_rollout(environment, tables, begin, **given))
 
-    here = arrays.search_beam(beam_of(done), 3, complete)
+    here = arrays.search_beam(beam_of(done), width, complete)
+    assert len(here.cost) == width
     np.testing.assert_allclose(here.cost, there.cost[0].numpy(), rtol=1e-6)
 
 

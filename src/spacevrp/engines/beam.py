@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from spacevrp.decode.deviation import Deviations
 from spacevrp.engines.rollouts import Moves, rested
@@ -24,9 +25,10 @@ class Beam(NamedTuple):
 
 
 def best_rollouts(done: Moves, width: int) -> Beam:
-    """The cheapest ones, one of each cost."""
+    """The cheapest ones, one of each cost; there is room for more where there are few."""
     cost, order = _best_first(done.cost, width)
-    return Beam(cost, done.take(order))
+    room = (0, width - cost.shape[1])
+    return Beam(pad(cost, room, value=torch.inf), done.take(pad(order, room)))
 
 
 def joined(parts: Sequence[Beam], width: int) -> Beam:
@@ -61,7 +63,9 @@ def search_beam(beam: Beam, complete: Callable[[Tensor, Deviations], Moves], lon
             plan[..., 2:].transpose(1, 2).to(torch.int32), turn, rank.repeat(width).expand_as(turn)
         )
         found = complete(plan[..., 1], leaves)
-        cost, order = _best_first(torch.cat([beam.cost, found.cost], dim=1), width)
+        nothing = torch.isinf(beam.cost).repeat_interleave(OTHERS, dim=1)  # to leave
+        found_cost = found.cost.masked_fill(nothing, torch.inf)
+        cost, order = _best_first(torch.cat([beam.cost, found_cost], dim=1), width)
         old = order.clamp(max=width - 1).unsqueeze(-1).expand_as(beam.sequence)
         stays = (order < width).unsqueeze(-1)
         new = rested(found.take((order - width).clamp(min=0)), longest + 2)
