@@ -115,9 +115,7 @@ def problem_bits(batch: Batch, mean: Tensor) -> Tensor:
     several = batch.is_depot.sum(dim=1) > 1
     separate = batch.backhaul & (batch.load_rule == LOAD_RULE_CODES["separate"])
     paper = batch.backhaul & (batch.load_rule == LOAD_RULE_CODES["paper"])
-    customers = (batch.is_node & ~batch.is_depot).sum(dim=1)
-    fleet = batch.several_routes & (batch.max_routes < customers)
-    bits = [batch.backhaul_last, several, batch.orienteering, separate, paper, fleet]
+    bits = [batch.backhaul_last, several, batch.orienteering, separate, paper, batch.limited_fleet]
     hours = torch.where(_one_metric(batch), mean * per_horizon(batch), 0.0)
     shares = [(mean / batch.max_length).clamp(max=1.0), hours.clamp(max=1.0)]
     return torch.stack([*(bit.to(mean.dtype) for bit in bits), *shares], dim=1)

@@ -86,6 +86,12 @@ class Batch:
         """Where the tensors are."""
         return self.distance.device
 
+    @property
+    def limited_fleet(self) -> Tensor:
+        """Whether several routes are allowed, but not one for every customer, (B,) bool."""
+        customers = (self.is_node & ~self.is_depot).sum(dim=1)
+        return self.several_routes & (self.max_routes < customers)
+
     def _map(self, change: Any) -> Batch:
         changed = {f.name: change(getattr(self, f.name)) for f in fields(self)}
         if self.duration is self.distance:

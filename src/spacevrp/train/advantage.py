@@ -33,12 +33,10 @@ def with_failures(cost: Tensor, batch: Batch) -> Tensor:
     Plans that leave customers out cost more than the dearest that does not, by as much as that is
     above the cheapest. Where all fail there is nothing to learn.
     """
-    customers = (batch.is_node & ~batch.is_depot).sum(dim=1, keepdim=True)
-    limited = batch.several_routes.unsqueeze(1) & (batch.max_routes.unsqueeze(1) < customers)
     finished = torch.isfinite(cost)
     dearest = cost.masked_fill(~finished, -torch.inf).amax(dim=1, keepdim=True)
     cheapest = cost.amin(dim=1, keepdim=True)
-    failed = limited & ~finished & finished.any(dim=1, keepdim=True)
+    failed = batch.limited_fleet.unsqueeze(1) & ~finished & finished.any(dim=1, keepdim=True)
     return torch.where(failed, 2.0 * dearest - cheapest, cost)
 
 

@@ -37,7 +37,7 @@ class Tally:
         self.best = torch.zeros(problems, device=device)  # (V,) sum of their best costs
         self.instances = torch.zeros(problems, device=device)  # (V,)
         self.planned = torch.zeros(problems, device=device)  # (V,) those with a plan, which count
-        self.unfinished = torch.zeros((), device=device)  # trajectories cut off
+        self.unfinished = torch.zeros((), device=device)  # trajectories without a plan
         self.norm = torch.zeros((), device=device)  # sum of the gradient norms
         self.updates = torch.zeros((), device=device)
 

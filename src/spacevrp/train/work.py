@@ -80,7 +80,7 @@ class CapturedWork:
         # The graphs know the samplers' tensors by their addresses: they must outlive them.
         self._shards = shards
         first = shards.samplers[0].draw(None)
-        shared = not any(sampler.tells_durations for sampler in shards.samplers)
+        shared = not any(sampler.draws_durations for sampler in shards.samplers)
         self._batch = _static_copy(first, shared)
         self._problem_of = shards.problems[0].clone()
         snapshot = _Snapshot(step)
