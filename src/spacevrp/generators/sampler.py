@@ -217,7 +217,7 @@ class Sampler:
         return torch.tensor(values, dtype=dtype, device=self.device)
 
     @property
-    def tells_durations(self) -> bool:
+    def draws_durations(self) -> bool:
         """Whether some durations are no distances; otherwise the two are one tensor."""
         return len(self._timed) > 0
 
@@ -231,8 +231,8 @@ class Sampler:
         """
         distance = self._draw_distance(generator)
         duration = self._draw_durations(generator, distance)
-        opening, closing = self._draw_windows(generator, *self._ways(duration))
-        prize, revealed, penalty = self._draw_prizes(generator, self._ways(distance)[0])
+        opening, closing = self._draw_windows(generator, duration)
+        prize, revealed, penalty = self._draw_prizes(generator, distance)
         collectable = revealed.double().sum(dim=1).clamp(max=recipe.MIN_PRIZE)
         demand, loads = self._draw_demand(generator)
         services = self._draw_services(generator)
@@ -307,7 +307,7 @@ class Sampler:
 
     def _draw_durations(self, generator: torch.Generator | None, distance: Tensor) -> Tensor:
         """Durations (B, N, N): the distances themselves where none are drawn."""
-        if not self.tells_durations:
+        if not self.draws_durations:
             return distance
         symmetric = ~self._flag["asymmetric"][self._timed]
         drawn = variety.draw_durations(distance[self._timed], symmetric, generator)
@@ -386,12 +386,13 @@ class Sampler:
         return torch.where(self._flag["capacity"][:, None] & self._is_customer, signed, 0.0), loads
 
     def _draw_windows(
-        self, generator: torch.Generator | None, out: Tensor, back: Tensor
+        self, generator: torch.Generator | None, duration: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Opening and closing times, (B, N) each."""
         if not self._any["time_windows"]:
             zeros = torch.zeros(self._is_node.shape, dtype=self.dtype, device=self.device)
             return zeros, zeros + torch.inf
+        out, back = self._ways(duration)
         end = self._clock_end[:, None]
         latest = end - back - recipe.SERVICE
         centre = out + self._per_node(generator) * (latest - out)
@@ -409,13 +410,14 @@ class Sampler:
         return opening, closing
 
     def _draw_prizes(
-        self, generator: torch.Generator | None, out: Tensor
+        self, generator: torch.Generator | None, distance: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Expected prizes, real prizes and penalties, (B, N) each."""
         prize = torch.zeros(self._is_node.shape, dtype=self.dtype, device=self.device)
         penalty = revealed = prize
         if self._any["orienteering"]:
             at_customer = self._flag["orienteering"][:, None] & self._is_customer
+            out, _ = self._ways(distance)
             share = out / out.amax(dim=1, keepdim=True)
             steps = (1.0 + (recipe.PRIZE_STEPS * share).floor()) / (1.0 + recipe.PRIZE_STEPS)
             prize = revealed = torch.where(at_customer, steps, prize)
