@@ -3,8 +3,7 @@
 Until its turn a trajectory makes the moves of a plan, at its turn one of the likeliest moves but
 the plan's own, by its rank, and afterwards the likeliest. Where there is no such move, or the
 network as good as excludes it, or the plan is finished before the turn, the trajectory counts as
-stuck. So does one that would change depots at
-its turn: looking ahead has compared them already.
+stuck. So does one that would change depots at its turn: looking ahead has compared them already.
 """
 
 from __future__ import annotations
@@ -50,4 +49,4 @@ def choose_other(scores: Tensor, turn: Turn) -> Tensor:
     rank = turn.rank.clamp(max=scores.shape[-1] - 1).unsqueeze(-1)
     found = order.gather(-1, rank).squeeze(-1)
     score, least = falling.gather(-1, rank).squeeze(-1), scores.amax(dim=-1) - UNLIKELY
-    return torch.where((score > -torch.inf) & (score >= least), found, turn.planned)
+    return torch.where(score >= least, found, turn.planned)

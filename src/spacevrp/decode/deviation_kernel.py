@@ -25,4 +25,4 @@ def other_move(score, planned, rank, RANKS: tl.constexpr):
         others = tl.where(passed, -BIG, others)
     found = tl.argmax(others, axis=1).to(tl.int32)
     best, least = tl.max(others, axis=1), tl.max(score, axis=1) - MUCH_UNLIKELIER
-    return tl.where((best > -BIG) & (best >= least), found, planned)
+    return tl.where(best >= least, found, planned)

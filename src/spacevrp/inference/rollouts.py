@@ -140,15 +140,17 @@ def roll_out(
     instance = starts.instance
     origins = starts.origins(nodes)
     moves_a_customer = 3 if instance.num_depots > 1 else 2
-    followed = {} if deviations is None else deviations._asdict()
+    followed: dict[str, Any] = {}
+    if deviations is not None:
+        followed = {name: array[None] for name, array in deviations._asdict().items()}
+        followed["unlikely"] = UNLIKELY
     action, steps, cost, _ = kernels.rollout(
         **arguments_of(instance, starts, tables),
         starts=nodes[None],
         origins=origins[None],
         keys=None if draws is None else draws.keys[None],
         temperature=None if draws is None else draws.temperature,
-        **{name: array[None] for name, array in followed.items()},
-        unlikely=UNLIKELY,
+        **followed,
         max_steps=moves_a_customer * instance.size + 1,
         threads=settings.threads,
         look=settings.look,
