@@ -225,11 +225,11 @@ def deviations(config: ModelConfig) -> dict[str, object]:
     with torch.no_grad():
         tables = network(config)(batch, random_seeds(batch, config))
     environment = Environment(batch)
-    starts = start_nodes(environment, 2)
+    starts = start_nodes(environment, 3)
     launch, ranks = Launch(torch.float32, BLOCK), 3
     plans = fused_rollout(environment, tables, starts, None, FusedOptions(), launch).sequences()
     plan = plans.repeat_interleave(ranks, dim=1)  # (B, P, T)
-    rank = torch.arange(ranks).repeat(2).expand(plan.shape[:2])
+    rank = torch.arange(ranks).repeat(starts.shape[1]).expand(plan.shape[:2])
     moves = plan[..., 2:].transpose(1, 2)
     same, finished, stuck = [], 0, 0
     for number in (0, 1, 3, 6):

@@ -162,7 +162,7 @@ def test_half_of_the_durations_with_windows_are_not_distances() -> None:
     own = (batch.duration != batch.distance).flatten(1).any(dim=1)[:count]
     assert abs(int(own.sum()) - count / 2) < 5 * math.sqrt(count) / 2
     arcs = ~torch.eye(31, dtype=torch.bool)
-    assert (batch.duration <= batch.distance).all()  # nobody gets out of reach
+    assert (batch.duration <= batch.distance).all()  # no customer gets out of reach
     speed = (batch.duration[:count] / batch.distance[:count].clamp(min=1e-9))[own][:, arcs]
     speed[speed == 0] = 1.0  # some places are no way apart
     assert speed.min() > 1 - variety.FASTER_ON_LONG_WAYS - variety.FASTER_ANYHOW

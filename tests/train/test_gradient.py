@@ -75,7 +75,7 @@ def test_the_replay_equals_autograd_through_the_rollout(
     some = torch.isfinite(cost).any(dim=1)
     spread = torch.where(torch.isfinite(cost), cost, 99.0).std(dim=1)
     assert bool((spread[some] > 0).all())  # every instance teaches something that has a plan
-    assert some.float().mean() > 0.8
+    assert bool(some.all()) or (credit is LIMITED_FLEETS and some.float().mean() > 0.8)
     idle = {name for name, gradient in naive.items() if float(gradient.norm()) < 1e-12}
     # The normalisation that follows takes this shift out again; everything else learns.
     assert idle == {"encoder.layers.0.feed_out.bias"}
